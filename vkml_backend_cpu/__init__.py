@@ -1,0 +1,1 @@
+"""The oracle: the numerics contract written in plain NumPy."""

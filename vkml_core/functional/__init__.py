@@ -1,0 +1,1 @@
+"""The public functions: thin, checked entries to the rows, and compositions of them."""

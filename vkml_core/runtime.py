@@ -1,0 +1,182 @@
+"""Realising graphs: plan cache, pending assignments, eager mode; the only caller of backends."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from weakref import ref
+
+from vkml_core.backend import Executable
+from vkml_core.graph import Node, Storage, pending_inputs, reachable
+from vkml_core.plan import Plan
+from vkml_core.plugins import open_device
+from vkml_core.schedule import Scheduled, schedule
+
+if TYPE_CHECKING:
+    from vkml_core.tensor import Tensor
+
+CACHE_SIZE: Final = 256
+"""Plans kept, least recently used first out."""
+
+
+class _Mode(threading.local):
+    eager = False
+
+
+_mode: Final = _Mode()
+
+
+def is_eager() -> bool:
+    """Whether every operation is computed at once."""
+    return _mode.eager
+
+
+def set_eager(on: bool) -> None:
+    """Compute every operation at once (True) or only what a value needs (False, the default)."""
+    _mode.eager = bool(on)
+
+
+@contextmanager
+def eager_mode(on: bool = True) -> Iterator[None]:
+    """Inside, compute every operation at once. The bits are the same as without."""
+    before = _mode.eager
+    set_eager(on)
+    try:
+        yield
+    finally:
+        set_eager(before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    scheduled: Scheduled
+    executable: Executable
+
+
+_cache: Final[OrderedDict[Hashable, _Entry]] = OrderedDict()
+_lock: Final = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """An assignment not yet computed: which tensor, and its node from before."""
+
+    tensor: ref[Tensor]
+    before: Node
+
+
+_pending: Final[dict[int, _Pending]] = {}
+
+
+def register_assignment(tensor: Tensor, before: Node) -> None:
+    """Remember that `tensor` was assigned to, so that it joins the next submission.
+
+    A second assignment to the same tensor first computes what is pending: that keeps a loop that
+    reads no value from growing one graph for ever.
+    """
+    key = id(tensor)
+    if key in _pending:
+        _flush(before.device, keep=before)
+    _pending.setdefault(key, _Pending(ref(tensor, lambda _: _pending.pop(key, None)), before))
+
+
+def _flush(device: str, keep: Node) -> None:
+    realize([keep] if keep.device == device else [])
+
+
+def realize(nodes: Iterable[Node]) -> None:
+    """Compute `nodes`, and every pending assignment on their devices, in one submission each.
+
+    If anything fails nothing is changed: pending assignments that took part are taken back.
+    """
+    wanted: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.storage is None:
+            wanted.setdefault(node.device, []).append(node)
+    with _lock:
+        for device, roots in wanted.items():
+            _realize_on(device, roots)
+
+
+def _realize_on(device: str, roots: list[Node]) -> None:
+    waiting = {k: p for k, p in _pending.items() if p.before.device == device}
+    tensors = [t for p in waiting.values() if (t := p.tensor()) is not None]
+    everything = [*roots, *(t.node for t in tensors)]
+    unique = list({n.serial: n for n in everything if n.storage is None}.values())
+    try:
+        _run(device, unique)
+    except BaseException:
+        for p in waiting.values():
+            if (t := p.tensor()) is not None:
+                t.restore(p.before)
+        raise
+    finally:
+        for k in waiting:
+            _pending.pop(k, None)
+
+
+def _run(device: str, roots: Sequence[Node]) -> None:
+    order = reachable(roots, pending_inputs)
+    entry = _prepare(device, order, roots)
+    plan = entry.scheduled
+    buffers = [_buffer(order[i]) for i in plan.inputs]
+    numbers = [order[i].value for i in plan.scalars]
+    results = entry.executable.run(buffers, [n for n in numbers if n is not None])
+    for root, buffer in zip(roots, results, strict=True):
+        root.settle(Storage(buffer))
+
+
+def _buffer(node: Node) -> object:
+    assert node.storage is not None
+    return node.storage.buffer
+
+
+def _prepare(device: str, order: Sequence[Node], roots: Sequence[Node]) -> _Entry:
+    """Find the plan of a graph of this structure, or make it."""
+    key = (device, *structure(order, roots))
+    entry = _cache.get(key)
+    if entry is None:
+        opened = open_device(device)
+        scheduled = schedule(order, roots, capabilities=opened.capabilities())
+        entry = _Entry(scheduled, opened.compile(scheduled.plan))
+        _cache[key] = entry
+        if len(_cache) > CACHE_SIZE:
+            _cache.popitem(last=False)
+    _cache.move_to_end(key)
+    return entry
+
+
+def structure(order: Sequence[Node], roots: Sequence[Node]) -> tuple[Hashable, Hashable]:
+    """Give what two graphs have in common when one plan serves both.
+
+    The buffers of `data` leaves and the numbers of `full` leaves are not part of it.
+    """
+    place = {n.serial: i for i, n in enumerate(order)}
+    rows: list[Hashable] = []
+    for n in order:
+        if n.storage is not None or not n.inputs:
+            rows.append((n.storage is None, n.shape, n.dtype))
+        else:
+            rows.append((n.op.name, n.attrs, tuple(place[i.serial] for i in n.inputs)))
+    return tuple(rows), tuple(place[r.serial] for r in roots)
+
+
+def plan_of(nodes: Sequence[Node]) -> Plan:
+    """Give the plan that would compute `nodes`, all on one device, without running it."""
+    order = reachable(nodes, pending_inputs)
+    device = open_device(nodes[0].device)
+    return schedule(order, nodes, capabilities=device.capabilities()).plan
+
+
+def cache_info() -> dict[str, int]:
+    """Count the plans kept."""
+    return {"plans": len(_cache), "limit": CACHE_SIZE}
+
+
+def clear_cache() -> None:
+    """Forget all plans."""
+    _cache.clear()

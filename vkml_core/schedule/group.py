@@ -1,0 +1,119 @@
+"""Pass that runs element-wise chains, and epilogues of heavier operations, in one step.
+
+Bits do not change: each call keeps its own rounding, a float16 call narrows its own result. A
+fused step has at most one head (a reduction, matmul, convolution or pooling), which is its first
+call and takes operands only; all other calls are element-wise and of the shape that is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Final
+
+from vkml_core.ops.spec import REGISTRY, Kind
+from vkml_core.plan import Plan, SlotKind, Step
+from vkml_core.schedule.clean import compact
+
+HEADS: Final = frozenset({Kind.REDUCE, Kind.MATMUL, Kind.CONV, Kind.POOL})
+
+
+def group(plan: Plan, *, operands: int = 8, calls: int = 32) -> Plan:
+    """Merge a step into the one step that reads its result, if that is element-wise and reads all
+    of it in order, up to so many operands and calls in a step.
+
+    A step moves down to its reader, so STATE slots must not be written before the last step that
+    reads them.
+    """
+    grouping = _Grouping(plan, operands, calls)
+    for j in range(len(plan.steps)):
+        grouping.absorb_producers(j)
+    return compact(replace(plan, steps=tuple(s for s in grouping.steps if s is not None)))
+
+
+def has_head(step: Step) -> bool:
+    """Whether the first call is a head: a heavy operation that element-wise calls may follow."""
+    return REGISTRY[step.calls[0].op].kind in HEADS
+
+
+def _ends_elementwise(step: Step) -> bool:
+    return REGISTRY[step.calls[-1].op].kind is Kind.ELEMENTWISE
+
+
+class _Grouping:
+    """Steps being merged: a merged step leaves None in its old place."""
+
+    def __init__(self, plan: Plan, operands: int, calls: int) -> None:
+        self._limits = operands, calls
+        self._kinds = [slot.kind for slot in plan.slots]
+        self._readers = Counter(s for step in plan.steps for s in _reads(step))
+        self._writer = {step.write: i for i, step in enumerate(plan.steps)}
+        self.steps: list[Step | None] = list(plan.steps)
+
+    def absorb_producers(self, j: int) -> None:
+        """Merge into step `j` what it reads, then what that reads, and so on."""
+        consumer = self.steps[j]
+        if consumer is None or not _ends_elementwise(consumer):
+            return
+        queue = sorted(_reads(consumer))
+        for slot in queue:
+            merged = self._merged(slot, consumer)
+            if merged is None:
+                continue
+            i = self._writer[slot]
+            producer = self.steps[i]
+            assert producer is not None
+            reads = _reads(producer)
+            self._readers.subtract(reads & _reads(consumer))
+            self.steps[i], self.steps[j], consumer = None, merged, merged
+            queue.extend(sorted(reads))
+
+    def _merged(self, slot: int, consumer: Step) -> Step | None:
+        """Give the merged step, or None if the producer of `slot` has to stay."""
+        if self._kinds[slot] is not SlotKind.TEMP or self._readers[slot] != 1:
+            return None
+        producer = self.steps[self._writer[slot]]
+        if producer is None or not _fits(producer, consumer, slot):
+            return None
+        merged = merge(producer, consumer)
+        operands, calls = self._limits
+        small = len(merged.operands) <= operands and len(merged.calls) <= calls
+        return merged if small else None
+
+
+def _reads(step: Step) -> set[int]:
+    return {o.slot for o in step.operands}
+
+
+def _fits(producer: Step, consumer: Step, slot: int) -> bool:
+    """Whether element i of the consumer needs just element i of the producer."""
+    shape, head = producer.calls[-1].shape, has_head(producer)
+    if not head and not _ends_elementwise(producer):
+        return False
+    of_slot = {i for i, o in enumerate(consumer.operands) if o.slot == slot}
+    if has_head(consumer) and (head or not of_slot.isdisjoint(consumer.calls[0].args)):
+        return False
+    views = (consumer.operands[i].view for i in of_slot)
+    same = all(v.shape == shape and v.is_contiguous and v.offset == 0 for v in views)
+    return same and consumer.calls[-1].shape == shape
+
+
+def merge(producer: Step, consumer: Step) -> Step:
+    """Make one step of two; a head comes first, then the producer's calls, the consumer's last."""
+    outer = [o for o in consumer.operands if o.slot != producer.write]
+    operands = {o: i for i, o in enumerate(dict.fromkeys((*producer.operands, *outer)))}
+    lead, inserted = int(has_head(consumer)), len(producer.calls)
+
+    def argument(a: int) -> int:
+        if a < 0:
+            return a if ~a < lead else a - inserted
+        operand = consumer.operands[a]
+        return -(lead + inserted) if operand.slot == producer.write else operands[operand]
+
+    ours = [replace(c, args=tuple(map(argument, c.args))) for c in consumer.calls]
+    theirs = producer.calls
+    if lead:
+        theirs = tuple(
+            replace(c, args=tuple(a - lead if a < 0 else a for a in c.args)) for c in theirs
+        )
+    return Step((*ours[:lead], *theirs, *ours[lead:]), tuple(operands), consumer.write)

@@ -1,0 +1,92 @@
+"""Pass that computes barriers from what steps read and write: the fewest that cover all hazards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from vkml_core.plan import Barrier, Hazard, Plan, Slot, SlotKind, Step
+from vkml_core.schedule.ranges import RangeMap
+
+
+def add_barriers(plan: Plan) -> Plan:
+    """Put barriers where a step needs an earlier one to have finished.
+
+    A barrier is put as late as possible, just before the step that needs it, and then serves all
+    that later steps need of the steps before it: this greedy choice gives the fewest barriers.
+    Each waits for no more than is needed and names every kind of hazard that it serves; having
+    waited is all that a WAR hazard needs, so for those any barrier will do.
+    """
+    barriers: list[Barrier] = []
+    done = dict.fromkeys(Hazard, -1)
+    for conflict in hazards(plan):
+        if conflict.after <= done[conflict.hazard]:
+            continue
+        place, after, kinds = conflict.before, conflict.after, frozenset({conflict.hazard})
+        if barriers and after < barriers[-1].before:
+            last = barriers.pop()
+            place, after, kinds = last.before, max(after, last.after), kinds | last.hazards
+        barriers.append(Barrier(place, after, kinds))
+        done.update(dict.fromkeys(kinds | {Hazard.WAR}, after))
+    return replace(plan, barriers=tuple(barriers))
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Step `before` must not start before step `after` (an earlier one) has finished."""
+
+    before: int
+    after: int
+    hazard: Hazard
+
+
+def hazards(plan: Plan) -> Iterator[Conflict]:
+    """List the conflicts of each step, in order of steps: with the last writer of what it reads,
+    and with the last readers and writers of the bytes that it overwrites.
+
+    Reads count as reads of the whole slot, since writes always write whole slots.
+    """
+    memory = _Memory(plan)
+    for i, step in enumerate(plan.steps):
+        reads = touched(step)
+        found = [(memory.writer.get(s, -1), Hazard.RAW) for s in reads]
+        for slot in memory.overwritten(step.write):
+            found.append((memory.reader.get(slot, -1), Hazard.WAR))
+            found.append((memory.writer.get(slot, -1), Hazard.WAW))
+        for after, hazard in found:
+            if after >= 0:
+                yield Conflict(i, after, hazard)
+        memory.reader.update((s, i) for s in reads)
+        memory.write(step.write, i)
+
+
+def touched(step: Step) -> set[int]:
+    """Give the slots that a step reads; an operand without elements touches nothing."""
+    return {o.slot for o in step.operands if 0 not in o.view.shape}
+
+
+class _Memory:
+    """The last reader and writer of each slot, and which slot has each byte of the arena."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.reader: dict[int, int] = {}
+        self.writer: dict[int, int] = {}
+        self._slots = plan.slots
+        self._arena = RangeMap()
+
+    def overwritten(self, slot: int) -> set[int]:
+        """Give the slots that lose bytes when `slot` is written."""
+        if self._slots[slot].kind is not SlotKind.TEMP:
+            return {slot}
+        return set(self._arena.owners(*arena_range(self._slots[slot])))
+
+    def write(self, slot: int, step: int) -> None:
+        self.writer[slot] = step
+        if self._slots[slot].kind is SlotKind.TEMP:
+            self._arena.put(*arena_range(self._slots[slot]), slot)
+
+
+def arena_range(slot: Slot) -> tuple[int, int]:
+    """Give the half-open range of arena bytes of a TEMP slot that has been placed."""
+    assert slot.offset is not None
+    return slot.offset, slot.offset + slot.nbytes
