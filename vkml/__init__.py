@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 import vkml_core.methods as _methods
+from vkml_core.device import device
 from vkml_core.dtypes import DType, bool_, float16, float32, int32, int64
 from vkml_core.errors import (
     ArgumentError,
@@ -24,6 +25,7 @@ from vkml_core.errors import (
     UnsupportedOpError,
 )
 from vkml_core.graph import enable_grad, no_grad
+from vkml_core.plugins import available_devices, best_device
 from vkml_core.public import PUBLIC as _PUBLIC
 from vkml_core.runtime import eager_mode, is_eager, set_eager
 from vkml_core.tensor import Tensor

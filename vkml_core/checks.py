@@ -16,7 +16,8 @@ from vkml_core.backend import (
     Unavailable,
 )
 from vkml_core.discovery import Refused
-from vkml_core.ops.spec import REGISTRY, OpSpec
+from vkml_core.errors import RegistrationError
+from vkml_core.ops.spec import REGISTRY, Kind, OpSpec
 from vkml_core.settings import settings
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
@@ -31,6 +32,8 @@ _DEVICE_METHODS: Final = {
     "stats": 0,
     "report": 0,
 }
+_NEVER_RUN: Final = frozenset({Kind.LEAF, Kind.VIEW, Kind.ASSIGN})
+"""What the scheduler turns into slots, views and copies."""
 
 
 def check_version(backend: Any, distribution: str) -> None:
@@ -116,10 +119,18 @@ def check_device(device: Any) -> None:
         )
 
 
-def check_table(table: Mapping[str, Callable[..., Any]]) -> list[str]:
-    """List the rules that a table of kernels breaks, a line a row; empty where it is good."""
+def serves_all(capabilities: Capabilities) -> bool:
+    """Whether a device is exact and runs every operation that a plan may hold."""
+    runnable = {op for op, spec in REGISTRY.items() if spec.kind not in _NEVER_RUN}
+    return capabilities.level == "exact" and runnable <= capabilities.ops
+
+
+def check_table(backend: str, table: Mapping[str, Callable[..., Any]]) -> None:
+    """Raise RegistrationError naming each row of a table of kernels that breaks a rule."""
     broken = ((op, _row_rule(op, kernel)) for op, kernel in table.items())
-    return [f"row {op!r}: {rule}" for op, rule in broken if rule]
+    wrong = "; ".join(f"row {op!r}: {rule}" for op, rule in broken if rule)
+    if wrong:
+        raise RegistrationError(f"backend {backend!r}: {wrong}")
 
 
 def _row_rule(op: str, kernel: Any) -> str | None:

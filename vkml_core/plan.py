@@ -108,3 +108,8 @@ class Plan:
     def ops(self) -> Iterator[str]:
         """Name the operations, with repeats, in order."""
         return (call.op for step in self.steps for call in step.calls)
+
+    def __str__(self) -> str:
+        from vkml_core.printing import format_plan
+
+        return format_plan(self)

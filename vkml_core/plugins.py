@@ -16,7 +16,7 @@ from typing import Final
 
 from vkml_core.backend import Backend, Device, DeviceInfo, DeviceKind, Level
 from vkml_core.backends import Backends
-from vkml_core.checks import check_device
+from vkml_core.checks import check_device, serves_all
 from vkml_core.discovery import Failure, Refused, Source, guard
 from vkml_core.errors import DeviceError, PluginError
 from vkml_core.settings import settings
@@ -57,7 +57,7 @@ class Devices:
         self._failures: dict[str, Failure] = {}
         self._lock = threading.RLock()
 
-    def canonical(self, name: str) -> str:
+    def canonical(self, name: object) -> str:
         """Give the one name of a device: `cpu:0` is `cpu`. Imports no backend.
 
         Raises DeviceError where the name is malformed or nobody offers its backend.
@@ -84,18 +84,21 @@ class Devices:
     def best(self) -> tuple[str, str]:
         """Choose the device to prefer and say why in a sentence; never raises.
 
-        A discrete GPU comes first, then an integrated one, another accelerator, an exact CPU
-        backend, `cpu`; a software rasteriser only where even `cpu` does not work.
+        A discrete GPU comes first, then an integrated one, another accelerator, a CPU backend
+        that is exact and complete, `cpu`; a software rasteriser only where `cpu` does not work.
         """
-        survey = self.survey()
-        offered = [(name, info) for status in survey for name, info in status.devices.items()]
+        offered = [offer for status in self.survey() for offer in status.devices.items()]
+        partial: str | None = None
         for name, info in sorted(offered, key=lambda offer: _preference(*offer)):
             try:
-                level = self.open(name).capabilities().level
+                capabilities = self.open(name).capabilities()
             except DeviceError:
                 continue
-            if info.kind != "cpu" or name == CPU or level == "exact":
-                return name, self._reason(name, info, level, offered)
+            if info.kind != "cpu" or name == CPU or serves_all(capabilities):
+                return name, self._reason(name, info, capabilities.level, offered)
+            partial = partial or name
+        if partial is not None:
+            return partial, f"{partial} alone works, in part: {CPU} does not{self._blame()}."
         return CPU, f"No device works{self._blame()}. Run `vkml doctor`."
 
     def default(self) -> str:
@@ -126,7 +129,7 @@ class Devices:
             self._opened = {d: v for d, v in self._opened.items() if _split(d)[0] != name}
             self._failures = {d: f for d, f in self._failures.items() if _split(d)[0] != name}
 
-    def _parse(self, name: str) -> tuple[str, int]:
+    def _parse(self, name: object) -> tuple[str, int]:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise DeviceError(
                 f"device: {name!r} is not a device name; expected backend or backend:index, "

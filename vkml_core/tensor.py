@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkml_core import autograd, graph, runtime
+from vkml_core.device import device as Device
 from vkml_core.dtypes import DType, Scalar
 from vkml_core.errors import ArgumentTypeError, DeviceError, DTypeError, GradientError, ShapeError
 from vkml_core.graph import Node, build, grad_enabled
@@ -75,9 +76,9 @@ class Tensor:
         return self.node.dtype
 
     @property
-    def device(self) -> str:
-        """Canonical name of the device it is on."""
-        return self.node.device
+    def device(self) -> Device:
+        """The device it is on; equal to its canonical name."""
+        return Device(self.node.device)
 
     @property
     def _view(self) -> View:

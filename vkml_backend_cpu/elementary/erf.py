@@ -14,7 +14,7 @@ from vkml_backend_cpu.elementary.erfc_table import CENTRE, COEFFICIENTS
 from vkml_backend_cpu.elementary.exact import pi
 from vkml_backend_cpu.elementary.explog import exp_float64
 from vkml_backend_cpu.elementary.polynomial import horner
-from vkml_backend_cpu.elementary.rounding import Bool, Float32, Float64, correctly_rounded
+from vkml_backend_cpu.elementary.rounding import Float64, correctly_rounded
 
 _TAYLOR_END = 0.5
 _FAR = 11.0  # erfc is below 2^-150 from 10.2 on
@@ -37,19 +37,7 @@ def _erfc_far(a: Float64) -> Float64:
     return exp_float64(-a * a) * horner(t, COEFFICIENTS) / (1 + 2 * a)
 
 
-def _not_nan(x: Float32) -> Bool:
-    return x == x
-
-
-def _nonzero_number(x: Float32) -> Bool:
-    return (x == x) & (x != 0)
-
-
-def _same(x: Float32) -> Float32:
-    return x.copy()
-
-
-@correctly_rounded(2.0**-48, domain=_nonzero_number, outside=_same)
+@correctly_rounded(2.0**-48, limits={0.0: 0.0, -math.inf: -1.0, math.inf: 1.0}, signed_zero=True)
 def erf(x: Float64) -> Float64:
     """2/sqrt(pi) times the integral of e^(-t^2) from 0 to x; error below 20u. Keeps -0."""
     a = np.abs(x)
@@ -58,7 +46,7 @@ def erf(x: Float64) -> Float64:
     return np.where(a < _TAYLOR_END, _erf_near(near), np.copysign(far, x))
 
 
-@correctly_rounded(2.0**-47, domain=_not_nan, outside=_same)
+@correctly_rounded(2.0**-47, limits={-math.inf: 2.0, math.inf: 0.0})
 def erfc(x: Float64) -> Float64:
     """1 - erf(x), down to the smallest subnormal result; error below 20u."""
     a = np.abs(x)

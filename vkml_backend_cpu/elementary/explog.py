@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkml_backend_cpu.elementary.polynomial import LN2, horner, ln, power_of_two, root_of_two
-from vkml_backend_cpu.elementary.rounding import Bool, Float32, Float64, correctly_rounded
+from vkml_backend_cpu.elementary.rounding import Float64, correctly_rounded
 
 _STEPS = 128
 _ROOTS = [root_of_two(j, _STEPS) for j in range(_STEPS)]
 _ROOT = np.array([float(root) for root in _ROOTS])
 _ROOT_LOW = np.array([float(root - Fraction(float(root))) for root in _ROOTS])
+_EXPM1_LIMITS = {0.0: 0.0, -math.inf: -1.0, math.inf: math.inf}
 _EXPM1 = [1 / math.factorial(n) for n in range(1, 7)]
 
 # ln2/128 in two parts; the first has 38 bits, so its product with |k| < 2^15 is exact.
@@ -31,6 +32,8 @@ _STEPS_PER_UNIT = float(_STEPS / LN2)
 _LN2, _LOG2_E, _LOG10_E = float(LN2), float(1 / LN2), float(1 / ln(10))
 
 _LOG_OF_CENTRE = np.array([float(ln(Fraction(c, 128))) for c in range(96, 193)])
+_LOG1P_LIMITS = {0.0: 0.0, -1.0: -math.inf, math.inf: math.inf}
+_LOG_LIMITS = {0.0: -math.inf, math.inf: math.inf}
 _LOG1P = [(-1) ** n / (n + 1) for n in range(7)]
 _BITS_OF_THREE_QUARTERS = np.int64(0x3FE8 << 48)
 
@@ -50,14 +53,19 @@ def _reduce(x: Float64) -> tuple[NDArray[np.int64], Float64]:
     return k.astype(np.int64), (x - k * _STEP_HIGH) - k * _STEP_LOW
 
 
-def exp_float64(x: Float64) -> Float64:
-    """e^x for |x| < 150 of at most 48 bits; relative error below 3u.
+def _scaled_root(k: NDArray[np.int64], r: Float64) -> Float64:
+    """2^(k/128) e^r; relative error below 3u, that of the argument left out.
 
-    The table entry, the last addition and p, itself below 2^-8: u/2 + u + less than u/2.
+    The table entry, the last addition and p, itself below 2^-8: u + u + less than u/2.
     """
-    k, r = _reduce(x)
     root = _ROOT.take(k & (_STEPS - 1), mode="clip")
-    return (root + root * _expm1_small(r)) * power_of_two(k >> 7)
+    scaled: Float64 = (root + root * _expm1_small(r)) * power_of_two(k >> 7)
+    return scaled
+
+
+def exp_float64(x: Float64) -> Float64:
+    """e^x for |x| < 150 of at most 48 bits; relative error below 3u."""
+    return _scaled_root(*_reduce(x))
 
 
 def _expm1_float64(x: Float64) -> Float64:
@@ -79,25 +87,13 @@ def _clip(x: Float64, low: float, high: float) -> Float64:
     return np.minimum(np.maximum(x, low), high)
 
 
-def _not_nan(x: Float32) -> Bool:
-    return x == x
-
-
-def _same(x: Float32) -> Float32:
-    return x.copy()
-
-
-def _nonzero_number(x: Float32) -> Bool:
-    return (x == x) & (x != 0)
-
-
-@correctly_rounded(2.0**-49, domain=_not_nan, outside=_same)
+@correctly_rounded(2.0**-49, limits={-math.inf: 0.0, math.inf: math.inf})
 def exp(x: Float64) -> Float64:
     """e^x; error below 3u. Beyond ±150 every result has long become 0 or Inf."""
     return exp_float64(_clip(x, -150, 150))
 
 
-@correctly_rounded(2.0**-49, domain=_not_nan, outside=_same)
+@correctly_rounded(2.0**-49, limits={-math.inf: 0.0, math.inf: math.inf})
 def exp2(x: Float64) -> Float64:
     """2^x; error below 4u: r = (x - k/128) ln 2 has one exact difference and a product.
 
@@ -106,25 +102,22 @@ def exp2(x: Float64) -> Float64:
     clipped = _clip(x, -150, 150)
     k = np.rint(clipped * _STEPS)
     r = (clipped - k / _STEPS) * _LN2
-    n = k.astype(np.int64)
-    root = _ROOT.take(n & (_STEPS - 1), mode="clip")
-    value = (root + root * _expm1_small(r)) * power_of_two(n >> 7)
-    return np.where(x <= -150, 0.0, value)
+    return np.where(x <= -150, 0.0, _scaled_root(k.astype(np.int64), r))
 
 
-@correctly_rounded(2.0**-48, domain=_nonzero_number, outside=_same)
+@correctly_rounded(2.0**-48, limits=_EXPM1_LIMITS, signed_zero=True)
 def expm1(x: Float64) -> Float64:
     """e^x - 1; error below 8u. Zero keeps its sign."""
     return _expm1_float64(_clip(x, -150, 150))
 
 
-@correctly_rounded(2.0**-48, domain=_not_nan, outside=_same)
+@correctly_rounded(2.0**-48, limits={-math.inf: 0.0, math.inf: 1.0})
 def sigmoid(x: Float64) -> Float64:
     """1 / (1 + e^-x); error below 5u, that of e^-x and two roundings."""
     return 1 / (1 + exp_float64(_clip(-x, -150, 150)))
 
 
-@correctly_rounded(2.0**-48, domain=_nonzero_number, outside=_same)
+@correctly_rounded(2.0**-48, limits={0.0: 0.0, -math.inf: -1.0, math.inf: 1.0}, signed_zero=True)
 def tanh(x: Float64) -> Float64:
     """E / (E + 2) with E = e^(2|x|) - 1; error below 10u. Zero keeps its sign."""
     grown = _expm1_float64(np.minimum(np.abs(x) * 2, 100))
@@ -156,45 +149,26 @@ def log_float64(x: Float64) -> Float64:
     return k * _LN2 + log_m
 
 
-def _positive(x: Float32) -> Bool:
-    return (x > 0) & (x < np.inf)
-
-
-def _log_outside(x: Float32) -> Float32:
-    """Log of zero is -Inf, of Inf is Inf, of anything else NaN."""
-    return np.where(x == 0, np.float32(-np.inf), np.where(x > 0, x, np.float32(np.nan)))
-
-
-@correctly_rounded(2.0**-47, domain=_positive, outside=_log_outside)
+@correctly_rounded(2.0**-47, low=0.0, limits=_LOG_LIMITS)
 def log(x: Float64) -> Float64:
     """Natural logarithm; error below 10u."""
     return log_float64(x)
 
 
-@correctly_rounded(2.0**-47, domain=_positive, outside=_log_outside)
+@correctly_rounded(2.0**-47, low=0.0, limits=_LOG_LIMITS)
 def log2(x: Float64) -> Float64:
     """k + log2 m; error below 12u, and exact for powers of two."""
     k, log_m = _split(x)
     return k + log_m * _LOG2_E
 
 
-@correctly_rounded(2.0**-47, domain=_positive, outside=_log_outside)
+@correctly_rounded(2.0**-47, low=0.0, limits=_LOG_LIMITS)
 def log10(x: Float64) -> Float64:
     """log x times 1/ln 10; error below 12u."""
     return log_float64(x) * _LOG10_E
 
 
-def _log1p_domain(x: Float32) -> Bool:
-    return (x > -1) & (x < np.inf) & (x != 0)
-
-
-def _log1p_outside(x: Float32) -> Float32:
-    """log1p of ±0 is ±0, of Inf is Inf, of -1 is -Inf, of less NaN."""
-    below = np.where(x == -1, np.float32(-np.inf), np.float32(np.nan))
-    return np.where(x > -1, x, below)
-
-
-@correctly_rounded(2.0**-47, domain=_log1p_domain, outside=_log1p_outside)
+@correctly_rounded(2.0**-47, low=-1.0, limits=_LOG1P_LIMITS, signed_zero=True)
 def log1p(x: Float64) -> Float64:
     """log u + d/u, where u = fl(1 + x) and d = 1 + x - u exactly (TwoSum); error below 14u.
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkml_backend_cpu.elementary.polynomial import LN2, ln, root_of_two
+from vkml_backend_cpu.elementary.rounding import Bool, Float32, Words
 
-Words = NDArray[np.uint64]
 Wide = tuple[Words, Words]  # (high, low) words of a 128-bit number
-Float32 = NDArray[np.float32]
 
 _LOW = 0xFFFFFFFF
 _FIRST_CENTRE, _LAST_CENTRE = 90, 181
@@ -43,14 +42,15 @@ _EXP_SERIES = [int(LN2**k / math.factorial(k) * 2**64) for k in range(1, 8)]
 _ROOT = _words([int(root_of_two(j, 128) * 2**63) for j in range(128)])
 
 
-def _multiply(a: Words, b: Words) -> Wide:
-    """The 128-bit product of a < 2^32 and b < 2^64."""
-    return (a * (b >> 32) + (a * (b & _LOW) >> 32)) >> 32, a * b
-
-
 def _scale(a: Words, b: Words) -> Words:
     """a b / 2^32, rounded down, for a < 2^32 and a b < 2^96."""
-    return a * (b >> 32) + (a * (b & _LOW) >> 32)
+    scaled: Words = a * (b >> 32) + (a * (b & _LOW) >> 32)
+    return scaled
+
+
+def _multiply(a: Words, b: Words) -> Wide:
+    """The 128-bit product of a < 2^32 and b < 2^64."""
+    return _scale(a, b) >> 32, a * b
 
 
 def _high_word(a: Words, b: Words) -> Words:
@@ -58,7 +58,8 @@ def _high_word(a: Words, b: Words) -> Words:
     a1, a0, b1, b0 = a >> 32, a & _LOW, b >> 32, b & _LOW
     middle = a1 * b0 + (a0 * b0 >> 32)
     cross = a0 * b1 + (middle & _LOW)
-    return a1 * b1 + (middle >> 32) + (cross >> 32)
+    high: Words = a1 * b1 + (middle >> 32) + (cross >> 32)
+    return high
 
 
 def _add(a: Wide, b: Wide) -> Wide:
@@ -68,11 +69,11 @@ def _add(a: Wide, b: Wide) -> Wide:
 
 def _negate_if(mask: Words, a: Wide) -> Wide:
     """-a where ``mask`` is all ones, a where it is 0 (two's complement)."""
-    low = (a[1] ^ mask) - mask
+    low: Words = (a[1] ^ mask) - mask
     return (a[0] ^ mask) + ((mask & 1) & (low == 0)), low
 
 
-def _mask(condition: NDArray[np.bool_]) -> Words:
+def _mask(condition: Bool) -> Words:
     return np.uint64(0) - condition.astype(np.uint64)
 
 

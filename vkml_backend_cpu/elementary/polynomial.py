@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float64 = NDArray[np.float64]
 
-_CONTEXT = Context(prec=60)
+_CONTEXT = Context(prec=50)
 
 
 def ln(x: int | Fraction) -> Fraction:
-    """Natural logarithm of an integer or dyadic fraction to 60 digits."""
+    """Natural logarithm of an integer or dyadic fraction to 50 digits."""
     quotient = _CONTEXT.divide(Decimal(x.numerator), Decimal(x.denominator))
     return Fraction(_CONTEXT.ln(quotient))
 
@@ -21,8 +22,9 @@ def ln(x: int | Fraction) -> Fraction:
 LN2 = ln(2)
 
 
+@cache
 def root_of_two(j: int, n: int) -> Fraction:
-    """2^(j/n) to 59 digits."""
+    """2^(j/n) to 48 digits."""
     exponent = _CONTEXT.divide(_CONTEXT.multiply(_CONTEXT.ln(Decimal(2)), Decimal(j)), Decimal(n))
     return Fraction(_CONTEXT.exp(exponent))
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vkml_backend_cpu.convert import canonical_nan
 from vkml_backend_cpu.elementary import fixed_power
 from vkml_backend_cpu.elementary.rounding import BLOCK, Bool, Float32, require_float32
 
 # Exponents whose power is one IEEE operation, correctly rounded as such.
-_SINGLE: dict[float, Callable[[Float32], NDArray[np.float32]]] = {
+_SINGLE: dict[float, Callable[[Float32], Float32]] = {
     1.0: lambda x: x,
     2.0: lambda x: x * x,
     -1.0: lambda x: np.float32(1) / x,
@@ -19,7 +18,8 @@ _SINGLE: dict[float, Callable[[Float32], NDArray[np.float32]]] = {
 
 
 def _whole(y: Float32) -> Bool:
-    return y == np.trunc(y)
+    whole: Bool = y == np.trunc(y)
+    return whole
 
 
 def _odd(y: Float32) -> Bool:

@@ -3,11 +3,12 @@
 IEEE 754 fixes the float32 square root and quotient to the bit, so NumPy's own are the definition.
 """
 
+import math
+
 import numpy as np
 
 from vkml_backend_cpu.convert import canonical_nan
 from vkml_backend_cpu.elementary.rounding import (
-    Bool,
     Float32,
     Float64,
     correctly_rounded,
@@ -29,16 +30,7 @@ def reciprocal(x: Float32) -> Float32:
         return canonical_nan(np.asarray(np.float32(1) / x))
 
 
-def _positive(x: Float32) -> Bool:
-    return (x > 0) & (x < np.inf)
-
-
-def _rsqrt_outside(x: Float32) -> Float32:
-    """±0 gives ±Inf, Inf gives 0, anything else is NaN."""
-    return np.where((x == 0) | (x == np.inf), np.float32(1) / x, np.float32(np.nan))
-
-
-@correctly_rounded(2.0**-50, domain=_positive, outside=_rsqrt_outside)
+@correctly_rounded(2.0**-50, low=0.0, limits={0.0: math.inf, math.inf: 0.0}, signed_zero=True)
 def rsqrt(x: Float64) -> Float64:
     """1 / sqrt(x); error below 1.5u of 2^-53, two roundings."""
     return 1 / np.sqrt(x)

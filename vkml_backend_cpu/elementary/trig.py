@@ -10,17 +10,16 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vkml_backend_cpu.elementary.exact import pi
 from vkml_backend_cpu.elementary.polynomial import horner
-from vkml_backend_cpu.elementary.rounding import Bool, Float32, Float64, correctly_rounded
+from vkml_backend_cpu.elementary.rounding import Float64, Words, correctly_rounded
 
 _UNREDUCED = 0.75  # below pi/4
 _EXPONENTS = range(-1, 128)  # of the table: 0.5 <= |x| < 2^128
 
 
-def _two_over_pi_limbs() -> list[NDArray[np.uint64]]:
+def _two_over_pi_limbs() -> list[Words]:
     """Four tables, lowest limb first, of floor(2/pi 2^(E+126)) mod 2^128 with E = exponent - 23."""
     two_over_pi = 2 / Fraction(pi())
     windows = [int(two_over_pi * 2 ** (e - 23 + 126)) for e in _EXPONENTS]
@@ -35,21 +34,21 @@ _SIN = [(-1) ** n / math.factorial(2 * n + 1) for n in range(1, 9)]
 _COS = [(-1) ** n / math.factorial(2 * n) for n in range(1, 10)]
 
 
-def _turns(x: Float64) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _turns(x: Float64) -> tuple[Words, Words]:
     """|x| 2/pi modulo 4 as 128 bits (high, low) with 126 fractional bits, for |x| >= 0.5."""
     bits = x.view(np.int64)
     row = ((bits >> 52) & 0x7FF) - (1023 - 1)
     significand = (((bits >> 29) & 0x7FFFFF) | 0x800000).view(np.uint64)
     words = []
-    carry: NDArray[np.uint64] | np.uint64 = np.uint64(0)
+    carry: Words | np.uint64 = np.uint64(0)
     for limb in _LIMBS:
         product = significand * limb.take(row, mode="clip") + carry
-        words.append(product & _LOW32)
+        words.append(product & _LOW_WORD)
         carry = product >> 32
     return (words[3] << 32) | words[2], (words[1] << 32) | words[0]
 
 
-def _reduce(x: Float64) -> tuple[NDArray[np.uint64], Float64]:
+def _reduce(x: Float64) -> tuple[Words, Float64]:
     """(k, r) with |x| = k pi/2 + r modulo 2 pi, |r| <= pi/4; relative error of r below 3u."""
     high, low = _turns(x)
     k = (high + (1 << 61)) >> 62
@@ -68,25 +67,13 @@ def _sin_cos_reduced(r: Float64) -> tuple[Float64, Float64]:
     return r + r * (square * horner(square, _SIN)), 1 + square * horner(square, _COS)
 
 
-def _select(k: NDArray[np.uint64], sin: Float64, cos: Float64) -> Float64:
+def _select(k: Words, sin: Float64, cos: Float64) -> Float64:
     """Sine of k pi/2 + r."""
     value = np.where((k & 1) == 1, cos, sin)
     return np.where((k & 2) == 2, -value, value)
 
 
-def _nonzero_finite(x: Float32) -> Bool:
-    return (np.abs(x) < np.inf) & (x != 0)
-
-
-def _finite(x: Float32) -> Bool:
-    return np.abs(x) < np.inf
-
-
-def _zero_or_nan(x: Float32) -> Float32:
-    return np.where(x == 0, x, np.float32(np.nan))
-
-
-@correctly_rounded(2.0**-48, domain=_nonzero_finite, outside=_zero_or_nan)
+@correctly_rounded(2.0**-48, limits={0.0: 0.0}, signed_zero=True)
 def sin(x: Float64) -> Float64:
     """Sine, x in radians; error below 6u (3u of r and its polynomial). Zero keeps its sign."""
     k, r = _reduce(x)
@@ -94,14 +81,14 @@ def sin(x: Float64) -> Float64:
     return np.where(x < 0, -value, value)
 
 
-@correctly_rounded(2.0**-48, domain=_finite, outside=_zero_or_nan)
+@correctly_rounded(2.0**-48)
 def cos(x: Float64) -> Float64:
     """Cosine, x in radians; error below 6u."""
     k, r = _reduce(x)
     return _select(k + 1, *_sin_cos_reduced(r))
 
 
-@correctly_rounded(2.0**-47, domain=_nonzero_finite, outside=_zero_or_nan)
+@correctly_rounded(2.0**-47, limits={0.0: 0.0}, signed_zero=True)
 def tan(x: Float64) -> Float64:
     """Tangent, x in radians; error below 10u: r counts up to pi/2 fold, then both polynomials."""
     k, r = _reduce(x)

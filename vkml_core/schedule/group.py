@@ -75,10 +75,11 @@ class _Grouping:
         producer = self.steps[self._writer[slot]]
         if producer is None or not _fits(producer, consumer, slot):
             return None
-        merged = merge(producer, consumer)
         operands, calls = self._limits
-        small = len(merged.operands) <= operands and len(merged.calls) <= calls
-        return merged if small else None
+        if len(producer.calls) + len(consumer.calls) > calls:
+            return None
+        merged = merge(producer, consumer)
+        return merged if len(merged.operands) <= operands else None
 
 
 def _reads(step: Step) -> set[int]:

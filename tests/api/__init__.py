@@ -1,0 +1,1 @@
+"""Tests of the public surface: against PyTorch, of laziness, of errors."""

@@ -1,0 +1,137 @@
+"""The command `vkml`: `doctor` says what works and what to mend, `devices` lists devices."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from vkml_core.backend import API_VERSION
+from vkml_core.discovery import GROUP, Failure, Refused, guard
+from vkml_core.errors import ArgumentError, DeviceError
+from vkml_core.plugins import (
+    BackendStatus,
+    best_device,
+    default_device,
+    failures,
+    open_device,
+    survey,
+)
+
+PACKAGES: Final = ("vkml", "numpy", "pluggy", "pydantic", "importlib-metadata", "safetensors")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the result is the exit status: 0 where at least one device works."""
+    parser = argparse.ArgumentParser(prog="vkml", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        added = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
+        added.set_defaults(command=command)
+    chosen: Callable[[], Iterator[str]] = parser.parse_args(arguments).command
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a plug-in may say anything
+    for line in chosen():
+        print(line)
+    return 0 if _opened() else 1
+
+
+def doctor() -> Iterator[str]:
+    """Print what decides which devices work, and what to do about those that do not."""
+    statuses = survey()
+    yield from ("Python and packages", *_environment(), "")
+    yield f"Backends: entry points of {GROUP}, backend API {'.'.join(map(str, API_VERSION))}"
+    for status in statuses:
+        yield from _backend(status)
+    yield from ("", "Devices")
+    for status in statuses:
+        for name in status.devices:
+            yield from _device(name)
+    shown = [status.failure for status in statuses]
+    for failure in failures():
+        if failure not in shown:
+            yield from ("", f"{failure.name}: {failure.distribution}", *_explain(failure))
+    yield from ("", *_choice())
+    if not _opened():
+        yield "No device works: do what stands after 'cure', then run vkml doctor again."
+
+
+def devices() -> Iterator[str]:
+    """List the devices that can be named, and which of them is the best and why."""
+    best, reason = best_device()
+    for status in survey():
+        for name, info in status.devices.items():
+            mark = "*" if name == best else " "
+            yield f"{mark} {name:<12} {info.kind:<15} {info.name}"
+    yield f"* best: {reason}"
+
+
+COMMANDS: Final[dict[str, Callable[[], Iterator[str]]]] = {"doctor": doctor, "devices": devices}
+
+
+def _environment() -> Iterator[str]:
+    import importlib_metadata
+
+    yield f"  Python {platform.python_version()} ({sys.executable}), {platform.platform()}"
+    for package in PACKAGES:
+        try:
+            yield f"  {package} {importlib_metadata.version(package)}"
+        except importlib_metadata.PackageNotFoundError:
+            yield f"  {package} is not installed as a distribution"
+    for name in sorted(n for n in os.environ if n.startswith("VKML_")):
+        yield f"  {name}={os.environ[name]}"
+
+
+def _backend(status: BackendStatus) -> Iterator[str]:
+    source, failure = status.source, status.failure
+    reached = f"stopped at {failure.stage}" if failure else f"works, {len(status.devices)} devices"
+    yield f"  {source.name:<12} {f'{source.distribution} {source.version}':<30} {reached}"
+    if failure:
+        yield from _explain(failure)
+
+
+def _explain(failure: Failure) -> Iterator[str]:
+    yield f"    failed at {failure.stage}: {failure.error}"
+    yield f"    cure: {failure.advice}"
+
+
+def _device(name: str) -> Iterator[str]:
+    try:
+        device = open_device(name)
+    except DeviceError:
+        yield f"  {name:<12} could not be opened, see below"
+        return
+    yield f"  {name:<12} {device.kind:<15} {device.name}, level {device.capabilities().level}"
+    try:
+        yield from guard("open", lambda: [f"    {k}: {v}" for k, v in device.report().items()])
+    except Refused as refused:
+        yield f"    report() failed: {refused.error}"
+
+
+def _choice() -> Iterator[str]:
+    try:
+        yield f"Default device: {default_device()}"
+    except (ArgumentError, DeviceError) as error:
+        yield f"Default device: {error}"
+    yield f"Best device: {best_device()[1]}"
+
+
+def _opened() -> list[str]:
+    """List the devices that open."""
+    return [name for status in survey() for name in status.devices if _opens(name)]
+
+
+def _opens(name: str) -> bool:
+    try:
+        open_device(name)
+    except DeviceError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())
