@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [p for p in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if "```python" in p.read_text()]
+TEXTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = [p for p in TEXTS if "```python" in p.read_text()]
 
 
 def blocks(page: Path) -> list[str]:
@@ -36,7 +37,7 @@ def test_readme_example_learns(tmp_path: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for page in TEXTS:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"

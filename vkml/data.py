@@ -41,9 +41,9 @@ class Dataset:
     def batch(self, indices: Indices) -> Any:
         """Give the items at `indices` stacked into arrays; a tuple where items are tuples."""
         items = [self[int(i)] for i in indices]
-        if not isinstance(items[0], tuple):
-            return np.stack(items)
-        return tuple(np.stack(column) for column in zip(*items, strict=True))
+        if isinstance(items[0], tuple):
+            return tuple(np.stack(column) for column in zip(*items, strict=True))
+        return np.stack(items)
 
 
 class ArrayDataset(Dataset):
@@ -59,8 +59,9 @@ class ArrayDataset(Dataset):
             raise ArgumentError("ArrayDataset: expected at least one array")
         for i, a in enumerate(arrays):
             if not isinstance(a, np.ndarray):
-                got = type(a).__name__
-                raise ArgumentTypeError(f"ArrayDataset: array {i}: expected an ndarray, got {got}")
+                raise ArgumentTypeError(
+                    f"ArrayDataset: array {i}: expected an ndarray, got {type(a).__name__}"
+                )
             if a.ndim == 0 or len(a) != len(arrays[0]):
                 shapes = ", ".join(str(b.shape) for b in arrays)
                 raise ShapeError(f"ArrayDataset: the arrays differ in length: shapes {shapes}")

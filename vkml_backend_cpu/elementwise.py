@@ -19,7 +19,8 @@ def _is_float(x: Array) -> bool:
 
 def sign(x: Array) -> Array:
     """−1, 0 or 1; 0 for NaN."""
-    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+    above, below = (x > 0).astype(x.dtype), (x < 0).astype(x.dtype)
+    return np.subtract(above, below)
 
 
 def relu(x: Array) -> Array:

@@ -21,7 +21,11 @@ def _power(attrs: Any, a: Array, b: Array) -> Array:
 
 
 def _arange(attrs: Any, start: Array, step: Array) -> Array:
-    return start + np.arange(attrs.length, dtype=np.int64) * step
+    return np.add(start, np.arange(attrs.length, dtype=np.int64) * step)
+
+
+def _where(attrs: Any, condition: Array, a: Array, b: Array) -> Array:
+    return np.where(condition, a, b)
 
 
 def _window(attrs: Any) -> tuple[Any, ...]:
@@ -34,7 +38,7 @@ def _geometry(attrs: Any) -> tuple[Any, ...]:
 
 OTHER: Final[dict[str, Kernel]] = {
     "pow": _power,
-    "where": lambda attrs, c, a, b: np.where(c, a, b),
+    "where": _where,
     "cast": lambda attrs, x: convert.cast(x, attrs.dtype.numpy),
     "sum": lambda attrs, x: reduce.sum(x, attrs.axes),
     "prod": lambda attrs, x: reduce.prod(x, attrs.axes),

@@ -1,9 +1,10 @@
 """A plan as text: counts and bytes, the slots of each kind, and a line a step.
 
-    %3:f32[8,4]   slot 3 as the step sees it: dtype and shape
-    %3ᵀ           its last two axes are swapped; other views are named after it
-    ← a · b       the step writes the left from the right
-    | RAW after 2 before this step, step 2 and all earlier ones must have finished
+%3:f32[8,4]    slot 3 as the step sees it: dtype and shape
+%3ᵀ:f32[4,8]   the same with its last two axes swapped; other views are named after it
+%5:f32         a scalar given at run time, whatever the shape
+%3! ← %1 · %2  the step writes slot 3 from slots 1 and 2; ! is a state, overwritten in place
+| RAW after 2  before this step starts, step 2 and all earlier ones must have finished
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from vkml_core.dtypes import DType
 from vkml_core.plan import Barrier, Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import Shape, View, size
 
@@ -59,12 +61,13 @@ def _many(count: int, what: str) -> str:
 
 def _slot(slot: Slot) -> str:
     place = "" if slot.offset is None else f"@{slot.offset}"
-    return f"%{slot.index}:{_type(slot.dtype.name, slot.shape)}{place}"
+    dims = None if slot.kind is SlotKind.SCALAR else slot.shape
+    return f"%{slot.index}:{_type(slot.dtype, dims)}{place}"
 
 
-def _type(dtype: str, shape: Shape) -> str:
-    dims = ",".join(map(str, shape))
-    return f"{_SHORT.get(dtype, dtype.rstrip('_'))}[{dims}]"
+def _type(dtype: DType, shape: Shape | None = None) -> str:
+    name = _SHORT.get(dtype.name, dtype.name.rstrip("_"))
+    return name if shape is None else f"{name}[{','.join(map(str, shape))}]"
 
 
 def _wrapped(title: str, items: Sequence[str], between: str, width: int = _WIDTH) -> Iterator[str]:
@@ -103,7 +106,7 @@ def _name(step: Step) -> str:
 def _result(plan: Plan, step: Step) -> str:
     last = step.calls[-1]
     mark = "!" if plan.slots[step.write].kind is SlotKind.STATE else ""
-    return f"%{step.write}{mark}:{_type(last.dtype.name, last.shape)}"
+    return f"%{step.write}{mark}:{_type(last.dtype, last.shape)}"
 
 
 def _waiting(line: str, barrier: Barrier | None) -> str:
@@ -115,15 +118,15 @@ def _waiting(line: str, barrier: Barrier | None) -> str:
 
 def _operand(plan: Plan, operand: Operand) -> str:
     slot, view = plan.slots[operand.slot], operand.view
+    if slot.kind is SlotKind.SCALAR:
+        return _slot(slot)
     how = _how(slot, view)
     mark, note = ("ᵀ", "") if how == "transposed" else ("", f" ({how})" if how else "")
-    return f"%{slot.index}{mark}:{_type(slot.dtype.name, view.shape)}{note}"
+    return f"%{slot.index}{mark}:{_type(slot.dtype, view.shape)}{note}"
 
 
 def _how(slot: Slot, view: View) -> str:
     """Name what a view does to its slot; nothing for all of it in order."""
-    if slot.kind is SlotKind.SCALAR:
-        return "scalar"
     same_size = size(view.shape) == size(slot.shape) and view.offset == 0
     if same_size and view.is_contiguous:
         return ""
@@ -151,12 +154,9 @@ def _value(value: Any) -> str:
 def _calls(plan: Plan, step: Step, indent: str) -> Iterator[str]:
     """Print the calls of a fused step; results inside it are called a, b, c, …"""
     for k, call in enumerate(step.calls):
-        args = ", ".join(
-            f"%{step.operands[a].slot}" if a >= 0 else _letter(~a) for a in call.args
-        )
-        dtype = _SHORT.get(call.dtype.name, call.dtype.name.rstrip("_"))
+        args = ", ".join(f"%{step.operands[a].slot}" if a >= 0 else _letter(~a) for a in call.args)
         name = _letter(k) if k < len(step.calls) - 1 else f"%{step.write}"
-        yield f"{indent}{name:>4}:{dtype} = {call.op}({args}){_attributes(call)}"
+        yield f"{indent}{name:>4}:{_type(call.dtype)} = {call.op}({args}){_attributes(call)}"
 
 
 def _letter(k: int) -> str:

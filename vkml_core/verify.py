@@ -211,9 +211,9 @@ def _check_lifetimes(plan: Plan) -> None:
         write = plan.slots[step.write]
         if write.kind is SlotKind.TEMP:
             arena.put(*arena_range(write), write.index)
-        for slot in (plan.slots[s] for s in touched(step)):
-            if slot.kind is SlotKind.TEMP and not arena.owned_by(*arena_range(slot), slot.index):
-                _fail(f"slot {slot.index} has lost bytes to a later slot when it is read", i)
+        for read in (plan.slots[s] for s in touched(step)):
+            if read.kind is SlotKind.TEMP and not arena.owned_by(*arena_range(read), read.index):
+                _fail(f"slot {read.index} has lost bytes to a later slot when it is read", i)
 
 
 def _check_barriers(plan: Plan) -> None:

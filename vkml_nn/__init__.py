@@ -1,8 +1,8 @@
 """Modules, layers, losses and their starting values, with PyTorch's names."""
 
-import vkml_core.methods  # gives Tensor its operators
+import vkml_core.methods  # noqa: F401  gives Tensor its operators
 from vkml_core.functional.creation import manual_seed
-from vkml_nn import init
+from vkml_nn import functional, init
 from vkml_nn.activation import GELU, ReLU, Sigmoid, Tanh
 from vkml_nn.container import Sequential
 from vkml_nn.conv import Conv2d, MaxPool2d
@@ -28,6 +28,7 @@ __all__ = [
     "Sequential",
     "Sigmoid",
     "Tanh",
+    "functional",
     "init",
     "manual_seed",
 ]

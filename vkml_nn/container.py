@@ -13,7 +13,7 @@ from vkml_nn.module import Module
 class Sequential(Module):
     """Call modules one after another; they are named by position, or as in a dict.
 
-    >>> import vkml.nn as nn
+    >>> from vkml import nn
     >>> nn.Sequential(nn.Linear(4, 2), nn.ReLU())
     Sequential(
       (0): Linear(in_features=4, out_features=2, bias=True)

@@ -10,6 +10,7 @@ from vkml_core.functional.creation import Device, zeros
 from vkml_core.shapes import to_int
 from vkml_core.tensor import Tensor
 from vkml_nn import init
+from vkml_nn.functional import linear
 from vkml_nn.module import Module
 from vkml_nn.parameter import Parameter
 
@@ -51,8 +52,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer."""
-        product = input @ self.weight.T
-        return product if self.bias is None else product + self.bias
+        return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Say the sizes."""

@@ -26,11 +26,11 @@ class Module(Members):
     Parameters and modules assigned to attributes, and registered buffers, are found by
     `parameters()`, `state_dict()` and the rest.
 
-    >>> from vkml_nn import Linear, Module
-    >>> class Model(Module):
+    >>> from vkml import nn
+    >>> class Model(nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
-    ...         self.linear = Linear(2, 1)
+    ...         self.linear = nn.Linear(2, 1)
     ...
     ...     def forward(self, x):
     ...         return self.linear(x)
@@ -48,6 +48,7 @@ class Module(Members):
         self._hooks = Hooks()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the hooks around forward()."""
         inputs = self._pre_hooks.fold(args, self._call_pre_hook)
         output = self.forward(*inputs, **kwargs)
         return self._hooks.fold(output, lambda hook, value: hook(self, inputs, value))

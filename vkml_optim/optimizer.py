@@ -79,7 +79,9 @@ class Optimizer:
         for i, p in enumerate(tensors):
             if not isinstance(p, Tensor):
                 got = type(p).__name__
-                raise ArgumentTypeError(f"{self._name}: parameter {i}: expected a Tensor, got {got}")
+                raise ArgumentTypeError(
+                    f"{self._name}: parameter {i}: expected a Tensor, got {got}"
+                )
             if not p.requires_grad:
                 raise ArgumentError(f"{self._name}: parameter {i} does not require a gradient")
             if not p.is_leaf:

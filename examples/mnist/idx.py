@@ -8,18 +8,17 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")  # from the package dataset-fashion-mnist
-FILES = {
-    "x_train": "train-images-idx3-ubyte",
-    "y_train": "train-labels-idx1-ubyte",
-    "x_test": "t10k-images-idx3-ubyte",
-    "y_test": "t10k-labels-idx1-ubyte",
-}
+FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 FIRST_LABELS = {  # of the 60,000 training images, by which the data set is recognised
     "MNIST": "50419213143536172869",
     "Fashion-MNIST": "90030272550955791064",
@@ -46,18 +45,24 @@ def load(folder: Path | None) -> Images:
 
 def read_folder(folder: Path) -> Images:
     """Read the four IDX files of MNIST, Fashion-MNIST or a data set of the same form."""
-    raw = {key: read_idx(_find(folder, stem)) for key, stem in FILES.items()}
-    for part in ("train", "test"):
-        x, y = raw[f"x_{part}"], raw[f"y_{part}"]
+    x_train, y_train, x_test, y_test = (read_idx(_find(folder, stem)) for stem in FILES)
+    if x_train.shape[1:] != x_test.shape[1:]:
+        raise ValueError(f"{folder}: images of {x_train.shape[1:]} and {x_test.shape[1:]} pixels")
+    for x, y in ((x_train, y_train), (x_test, y_test)):
         if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not len(x):
-            raise ValueError(f"{folder}: {part}: images {x.shape} and labels {y.shape} do not fit")
+            raise ValueError(f"{folder}: images {x.shape} and labels {y.shape} do not fit")
+        if y.max() > 9:
+            raise ValueError(f"{folder}: label {y.max()}, expected 0 to 9")
     return Images(
-        recognise(raw["y_train"]) or f"IDX files in {folder}",
-        **{k: _scaled(v) if k[0] == "x" else v.astype(np.int64) for k, v in raw.items()},
+        recognise(y_train) or f"IDX files in {folder}",
+        _scaled(x_train),
+        y_train.astype(np.int64),
+        _scaled(x_test),
+        y_test.astype(np.int64),
     )
 
 
-def _scaled(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+def _scaled(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     return pixels.reshape(len(pixels), -1).astype(np.float32) / np.float32(255)
 
 

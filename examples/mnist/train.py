@@ -41,8 +41,8 @@ def train_epoch(model: nn.Module, loader: DataLoader, optimizer: vkml.optim.SGD)
 def accuracy(model: nn.Module, loader: DataLoader) -> float:
     """Give the share of images whose largest output is that of their label."""
     with vkml.no_grad():
-        right = [(model(x).argmax(1) == y).sum().item() for x, y in loader]
-    return sum(right) / len(loader.dataset)
+        right = sum(int((model(x).argmax(1) == y).sum()) for x, y in loader)
+    return right / len(loader.dataset)
 
 
 def weights_sha256(model: nn.Module) -> str:
@@ -70,7 +70,9 @@ def train(args: argparse.Namespace, data: idx.Images) -> dict[str, Any]:
         nn.Linear(128, 10, device=device),
     )
     optimizer = vkml.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
-    batches = DataLoader(ArrayDataset(x, y), args.batch, shuffle=True, seed=args.seed, device=device)
+    batches = DataLoader(
+        ArrayDataset(x, y), args.batch, shuffle=True, seed=args.seed, device=device
+    )
     tests = DataLoader(ArrayDataset(data.x_test, data.y_test), batch_size=1000, device=device)
 
     epochs = []

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from .case import Case, case
-from .support import COMPOSED, EXACT, ROUNDED, bools, distinct, ints, reals
+from .support import COMPOSED, EXACT, ROUNDED, SPECIAL, bools, distinct, ints, reals
 
 SHAPES = ((), (5,), (3, 4), (2, 3, 4), (2, 1, 3, 2), (0,), (2, 0, 3))
 PAIRS = (
@@ -63,11 +63,6 @@ COMPARISONS = {
     "greater": torch.gt,
     "greater_equal": torch.ge,
 }
-SPECIAL = np.array(
-    [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-39]
-    + [1e-38, 3.4e38, -3.4e38, 1e-8, 88.7, 89.0, -104.0, 16777216.0, 100.5, -7.25],
-    dtype=np.float32,
-)
 
 
 def unary_cases() -> list[Case]:

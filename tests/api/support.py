@@ -20,6 +20,12 @@ TORCH = {
 }
 DTYPES = tuple(TORCH)
 
+SPECIAL = np.array(
+    [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-39]
+    + [1e-38, 3.4e38, -3.4e38, 1e-8, 88.7, 89.0, -104.0, 16777216.0, 100.5, -7.25],
+    dtype=np.float32,
+)
+
 _seeds = itertools.count()
 
 

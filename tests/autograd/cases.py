@@ -10,7 +10,6 @@ from zlib import crc32
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import vkml
 from vkml import Tensor
@@ -49,7 +48,7 @@ class _Torch:
     """PyTorch's functions, wherever they live."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name, None) or getattr(F, name)
+        return getattr(F, name, None) or getattr(torch, name)
 
 
 TORCH: Final = _Torch()
@@ -71,11 +70,11 @@ def unit(*shape: int) -> Maker:
 
 
 def apart(*shape: int) -> Maker:
-    """Make different multiples of ¼, none of them 0 or an integer."""
+    """Make different multiples of ⅛, none of them a multiple of ¼."""
 
     def make(rng: np.random.Generator) -> Array:
         n = int(np.prod(shape))
-        return ((rng.permutation(n) - n // 2) * 0.75 + 0.25).reshape(shape)
+        return ((rng.permutation(n) - n // 2) * 0.75 + 0.375).reshape(shape)
 
     return make
 
@@ -95,7 +94,7 @@ def ints(values: Any) -> Tensor:
     return vkml.tensor(np.array(values, np.int64))
 
 
-def _same(name: str, *inputs: Maker) -> Case:
+def same(name: str, *inputs: Maker) -> Case:
     return Case(name, lambda m, *xs: getattr(m, name.split()[0])(*xs), inputs)
 
 
@@ -117,7 +116,9 @@ def _conv_cases(name: str, image: tuple[int, int], w: tuple[int, ...], **g: Any)
     probe = F.conv2d(torch.ones(x_shape), torch.ones(w), **g)
     y_shape = tuple(probe.shape)
     return [
-        Case(f"conv2d {name}", lambda m, x, k: m.conv2d(x, k, None, **g), (real(*x_shape), real(*w))),
+        Case(
+            f"conv2d {name}", lambda m, x, k: m.conv2d(x, k, None, **g), (real(*x_shape), real(*w))
+        ),
         Case(
             f"conv2d_input_grad {name}",
             lambda m, y, k: row("conv2d_input_grad", y, k, image=image, **g),
@@ -139,31 +140,45 @@ UNFOLD: Final = {"kernel_size": (2, 3), "stride": (2, 1), "padding": (1, 1), "di
 PLACES: Final = [[[[0, 3], [3, 8]], [[7, 7], [7, 2]]]]
 
 UNARY: Final = (
-    *(_same(name, real(2, 3)) for name in ("neg", "abs", "relu", "exp", "exp2", "expm1")),
-    *(_same(name, real(2, 3)) for name in ("sin", "cos", "tanh", "sigmoid", "erf", "erfc")),
-    *(_same(name, apart(2, 3)) for name in ("floor", "ceil", "round", "trunc")),
-    *(_same(name, positive(2, 3)) for name in ("sqrt", "rsqrt", "reciprocal", "log", "log2")),
-    *(_same(name, positive(2, 3)) for name in ("log10", "log1p")),
-    _same("tan", unit(2, 3)),
+    *(same(name, real(2, 3)) for name in ("neg", "abs", "relu", "exp", "exp2", "expm1")),
+    *(same(name, real(2, 3)) for name in ("sin", "cos", "tanh", "sigmoid", "erf", "erfc")),
+    *(same(name, apart(2, 3)) for name in ("floor", "ceil", "round", "trunc")),
+    *(same(name, positive(2, 3)) for name in ("sqrt", "rsqrt", "reciprocal", "log", "log2")),
+    *(same(name, positive(2, 3)) for name in ("log10", "log1p")),
+    same("tan", unit(2, 3)),
 )
 
 BINARY: Final = (
-    _same("add broadcast", real(2, 3), real(3)),
-    _same("sub broadcast", real(2, 1), real(1, 3)),
-    _same("mul broadcast", real(2, 1, 3), real(2, 1)),
-    _same("div broadcast", real(2, 3), positive(1)),
-    _same("pow", positive(2, 2), real(2, 2)),
-    Case("pow of any base to whole numbers", lambda m, x: m.stack([x**3, x**2, x**-2, x**1, x**0]), (real(3),)),
-    Case("pow of zero to whole numbers", lambda m, x: m.stack([x**3, x**2, x**1, x**0, x**4]), (given([0.0, 2.0]),)),
-    _same("maximum", real(2, 3), real(2, 3)),
-    _same("minimum", real(2, 3), real(2, 3)),
+    same("add broadcast", real(2, 3), real(3)),
+    same("sub broadcast", real(2, 1), real(1, 3)),
+    same("mul broadcast", real(2, 1, 3), real(2, 1)),
+    same("div broadcast", real(2, 3), positive(1)),
+    same("pow", positive(2, 2), real(2, 2)),
+    Case(
+        "pow of any base to whole numbers",
+        lambda m, x: m.stack([x**3, x**2, x**-2, x**1, x**0]),
+        (real(3),),
+    ),
+    Case(
+        "pow to the powers 0 and 1",
+        lambda m, x, y: m.pow(x, y),
+        (positive(3), given(0.0, 0.0, 1.0)),
+        lambda x, y: torch.exp(y * torch.log(x)),
+    ),
+    Case(
+        "pow of zero to whole numbers",
+        lambda m, x: m.stack([x**3, x**2, x**1, x**0, x**4]),
+        (given([0.0, 2.0]),),
+    ),
+    same("maximum", real(2, 3), real(2, 3)),
+    same("minimum", real(2, 3), real(2, 3)),
     Case(
         "floor_divide",
         lambda m, a, b: m.floor_divide(a, b),
         (real(2, 3), positive(2, 3)),
         lambda a, b: torch.div(a, b, rounding_mode="floor"),
     ),
-    _same("remainder", real(2, 3), positive(2, 3)),
+    same("remainder", real(2, 3), positive(2, 3)),
     Case(
         "where",
         lambda m, a, b: m.where(m.tensor([True, False, True]), a, b),
@@ -185,7 +200,16 @@ REDUCTIONS: Final = (
     Case(
         "prod with zeros",
         lambda m, x: m.prod(x, 1),
-        (given([[1.5, -0.5, 2.0, 0.75], [1.5, 0.0, 2.0, 0.75], [0.0, -0.5, 0.0, 0.75], [0, 0, 0, 1.5]]),),
+        (
+            given(
+                [
+                    [1.5, -0.5, 2.0, 0.75],
+                    [1.5, 0.0, 2.0, 0.75],
+                    [0.0, -0.5, 0.0, 0.75],
+                    [0, 0, 0, 1.5],
+                ]
+            ),
+        ),
     ),
     Case(
         "prod of two outer axes",
@@ -251,7 +275,9 @@ INDEXING: Final = (
         "scatter_add repeated",
         lambda m, x: m.scatter_add(x, 1, ints([[0, 3, 0], [1, 1, 1]]), 4),
         (real(2, 3),),
-        lambda x: torch.zeros(2, 4, dtype=x.dtype).scatter_add(1, torch.tensor([[0, 3, 0], [1, 1, 1]]), x),
+        lambda x: torch.zeros(2, 4, dtype=x.dtype).scatter_add(
+            1, torch.tensor([[0, 3, 0], [1, 1, 1]]), x
+        ),
     ),
     Case(
         "scatter_add by a vector",
@@ -259,11 +285,19 @@ INDEXING: Final = (
         (real(3, 2),),
         lambda x: torch.zeros(4, 2, dtype=x.dtype).index_add(0, torch.tensor([2, 0, 2]), x),
     ),
-    Case("index_select repeated", lambda m, x: m.index_select(x, 1, m.tensor([2, 0, 2, 2])), (real(2, 3, 2),)),
+    Case(
+        "index_select repeated",
+        lambda m, x: m.index_select(x, 1, m.tensor([2, 0, 2, 2])),
+        (real(2, 3, 2),),
+    ),
     Case("getitem ints", lambda m, x: x[-1, None, ..., 0], (real(2, 3, 2),)),
     Case("getitem array", lambda m, x: x[:, [2, 0, 2, -1]], (real(2, 3, 2),)),
     Case("getitem two arrays", lambda m, x: x[[[0, 1], [1, 1]], :, [0, -1]], (real(2, 3, 2),)),
-    Case("getitem mask", lambda m, x: x[m.tensor([[True, False, True], [False, True, False]])], (real(2, 3),)),
+    Case(
+        "getitem mask",
+        lambda m, x: x[m.tensor([[True, False, True], [False, True, False]])],
+        (real(2, 3),),
+    ),
     Case(
         "getitem backwards and array",
         lambda m, x: x[::-1, [1, 1]],
@@ -274,24 +308,47 @@ INDEXING: Final = (
     Case("sort down", lambda m, x: m.sort(x, 0, True), (apart(4, 2),)),
     Case("topk", lambda m, x: m.topk(x, 2, 1), (apart(2, 5),)),
     Case("topk smallest", lambda m, x: m.topk(x, 3, 0, False), (apart(5, 2),)),
-    Case("masked_fill", lambda m, x: m.masked_fill(x, m.tensor([True, False, True]), 2.0), (real(2, 3),)),
+    Case(
+        "masked_fill",
+        lambda m, x: m.masked_fill(x, m.tensor([True, False, True]), 2.0),
+        (real(2, 3),),
+    ),
 )
 
 LINEAR: Final = (
-    _same("matmul", real(2, 3), real(3, 4)),
-    _same("matmul batches", real(2, 1, 2, 3), real(3, 3, 2)),
-    _same("matmul rows", real(2, 2, 3), real(3, 2)),
-    _same("matmul vectors", real(3), real(3)),
-    _same("matmul matrix and vector", real(2, 2, 3), real(3)),
-    _same("matmul vector and matrix", real(3), real(2, 3, 2)),
+    same("matmul", real(2, 3), real(3, 4)),
+    same("matmul batches", real(2, 1, 2, 3), real(3, 3, 2)),
+    same("matmul rows", real(2, 2, 3), real(3, 2)),
+    same("matmul vectors", real(3), real(3)),
+    same("matmul matrix and vector", real(2, 2, 3), real(3)),
+    same("matmul vector and matrix", real(3), real(2, 3, 2)),
 )
 
 CONVOLUTIONS: Final = (
     *_conv_cases("plain", (4, 3), (2, 2, 3, 2), **PLAIN),
-    *_conv_cases("strided over a remainder", (6, 4), (2, 1, 2, 2), **PLAIN | {"stride": (3, 2), "padding": (1, 0)}),
-    *_conv_cases("grouped and dilated", (5, 4), (4, 1, 2, 2), **PLAIN | {"padding": (1, 2), "dilation": (2, 3), "groups": 2}),
-    Case("conv2d bias", lambda m, x, w, b: m.conv2d(x, w, b, padding=1), (real(2, 2, 3, 3), real(2, 2, 3, 3), real(2))),
-    Case("im2col", lambda m, x: m.im2col(x, **WINDOW), (real(2, 2, 3, 5),), lambda x: F.unfold(x, **UNFOLD)),
+    *_conv_cases(
+        "strided over a remainder",
+        (6, 4),
+        (2, 1, 2, 2),
+        **PLAIN | {"stride": (3, 2), "padding": (1, 0)},
+    ),
+    *_conv_cases(
+        "grouped and dilated",
+        (5, 4),
+        (4, 1, 2, 2),
+        **PLAIN | {"padding": (1, 2), "dilation": (2, 3), "groups": 2},
+    ),
+    Case(
+        "conv2d bias",
+        lambda m, x, w, b: m.conv2d(x, w, b, padding=1),
+        (real(2, 2, 3, 3), real(2, 2, 3, 3), real(2)),
+    ),
+    Case(
+        "im2col",
+        lambda m, x: m.im2col(x, **WINDOW),
+        (real(2, 2, 3, 5),),
+        lambda x: F.unfold(x, **UNFOLD),
+    ),
     Case(
         "col2im",
         lambda m, x: m.col2im(x, (3, 5), **WINDOW),
@@ -303,15 +360,35 @@ CONVOLUTIONS: Final = (
         lambda m, x: m.max_pool2d(x, 3, 1, 1),
         (apart(1, 2, 4, 3),),
     ),
-    Case("max_pool2d dilated", lambda m, x: m.max_pool2d(x, (2, 2), (2, 1), (1, 0), (1, 2)), (apart(2, 1, 5, 5),)),
+    Case(
+        "max_pool2d dilated",
+        lambda m, x: m.max_pool2d(x, (2, 2), (2, 1), (1, 0), (1, 2)),
+        (apart(2, 1, 5, 5),),
+    ),
     Case(
         "max_unpool2d repeated",
         lambda m, x: row("max_unpool2d", x, ints(PLACES), image=(3, 3)),
         (real(1, 2, 2, 2),),
-        lambda x: torch.zeros(1, 2, 9, dtype=x.dtype)
-        .scatter_add(2, torch.tensor(PLACES).reshape(1, 2, 4), x.reshape(1, 2, 4))
-        .reshape(1, 2, 3, 3),
+        lambda x: (
+            torch.zeros(1, 2, 9, dtype=x.dtype)
+            .scatter_add(2, torch.tensor(PLACES).reshape(1, 2, 4), x.reshape(1, 2, 4))
+            .reshape(1, 2, 3, 3)
+        ),
     ),
-    Case("avg_pool2d overlapping", lambda m, x: m.avg_pool2d(x, (3, 2), 1, (1, 0)), (real(1, 2, 4, 3),)),
+    Case(
+        "avg_pool2d overlapping",
+        lambda m, x: m.avg_pool2d(x, (3, 2), 1, (1, 0)),
+        (real(1, 2, 4, 3),),
+    ),
     Case("avg_pool2d strided", lambda m, x: m.avg_pool2d(x, 2), (real(2, 1, 5, 4),)),
+)
+
+ROWS: Final = (
+    *UNARY,
+    *BINARY,
+    *REDUCTIONS,
+    *MOVEMENT,
+    *INDEXING,
+    *LINEAR,
+    *CONVOLUTIONS,
 )

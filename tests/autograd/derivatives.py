@@ -104,12 +104,10 @@ def torch_orders(
         for t, w in zip(tensors, numbers, strict=True):
             loss = loss + (t * torch.tensor(w)).sum()
         tensors = _torch_gradients(loss, inputs)
-        yield [t.detach().numpy() for t in tensors]
+        yield [t.numpy(force=True) for t in tensors]
 
 
-def _torch_gradients(
-    loss: torch.Tensor, inputs: Sequence[torch.Tensor]
-) -> list[torch.Tensor]:
+def _torch_gradients(loss: torch.Tensor, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     if not loss.requires_grad:
         return [torch.zeros_like(x) for x in inputs]
     found = torch.autograd.grad(loss, list(inputs), create_graph=True, allow_unused=True)

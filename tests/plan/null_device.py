@@ -33,11 +33,13 @@ _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 
 def mix(*parts: Symbols) -> Symbols:
     """Hash arrays of one shape element by element; the order of the parts matters."""
-    total = np.zeros(parts[0].shape, np.uint64)
+    total = np.zeros(
+        (1, *parts[0].shape), np.uint64
+    )  # of rank ≥ 1: NumPy scalars warn, arrays wrap
     for part in parts:
         total = (total ^ part) * _PRIME
         total = total ^ (total >> np.uint64(29))
-    return total
+    return total[0]
 
 
 def constant(value: object, shape: Shape) -> Symbols:
@@ -89,7 +91,7 @@ def evaluate(roots: Sequence[Node]) -> dict[int, Symbols]:
     found: dict[int, Symbols] = {}
     for node in reachable(roots, pending_inputs):
         if node.storage is not None:
-            found[node.serial] = node.storage.buffer.symbols.reshape(node.shape)  # type: ignore[attr-defined]
+            found[node.serial] = _held(node).reshape(node.shape).copy()
             continue
         args = [found[i.serial] for i in node.inputs]
         if node.op.kind is Kind.LEAF:
@@ -101,10 +103,15 @@ def evaluate(roots: Sequence[Node]) -> dict[int, Symbols]:
         elif node.op.kind is Kind.VIEW:
             found[node.serial] = _VIEWS[node.op.name](args[0], node.attrs)
         else:
-            found[node.serial] = symbols_of(
-                node.op.name, node.attrs, args, node.shape, node.dtype
-            )
+            found[node.serial] = symbols_of(node.op.name, node.attrs, args, node.shape, node.dtype)
     return found
+
+
+def _held(node: Node) -> Symbols:
+    assert node.storage is not None
+    buffer = node.storage.buffer
+    assert isinstance(buffer, NullBuffer)
+    return buffer.symbols
 
 
 class NullBuffer:
@@ -187,11 +194,14 @@ def legal_order(plan: Plan, order: random.Random | None) -> Iterator[int]:
     for i in range(len(plan.steps)):
         mark = max(mark, barriers.get(i, -1))
         marks.append(mark)
+    if order is None:
+        yield from range(len(plan.steps))
+        return
     waiting = list(range(len(plan.steps)))
     while waiting:
         first = waiting[0]  # all steps before it are finished
         ready = [i for i in waiting if marks[i] < first]
-        chosen = ready[0] if order is None else order.choice(ready)
+        chosen = order.choice(ready)
         waiting.remove(chosen)
         yield chosen
 
@@ -199,9 +209,7 @@ def legal_order(plan: Plan, order: random.Random | None) -> Iterator[int]:
 class _Memory:
     """Bytes during a run: for each, the symbol that it is part of and the step that wrote it."""
 
-    def __init__(
-        self, plan: Plan, inputs: Sequence[NullBuffer], scalars: Sequence[Scalar]
-    ) -> None:
+    def __init__(self, plan: Plan, inputs: Sequence[NullBuffer], scalars: Sequence[Scalar]) -> None:
         self.plan = plan
         self.buffers: dict[int, NullBuffer] = {}
         self.arena = np.zeros(plan.arena, np.uint64)
@@ -225,6 +233,8 @@ class _Memory:
 
     def _read(self, operand: Operand) -> Symbols:
         slot, view = self.plan.slots[operand.slot], operand.view
+        if 0 in view.shape:
+            return np.zeros(view.shape, np.uint64)
         if slot.kind is not SlotKind.TEMP:
             return _window(self.buffers[operand.slot].symbols, view)
         low, high = _bytes(slot)
@@ -253,9 +263,7 @@ def _bytes(slot: Slot) -> tuple[int, int]:
 
 
 def _window(flat: npt.NDArray[Any], view: View) -> npt.NDArray[Any]:
-    """Read a strided view; the caller has checked that it is inside."""
-    if 0 in view.shape:
-        return np.zeros(view.shape, flat.dtype)
+    """Read a strided view that has elements and, as `verify` checked, is inside."""
     start = flat[view.offset :]
     strides = tuple(s * flat.strides[0] for s in view.strides)
     return as_strided(start, view.shape, strides, writeable=False)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
 from wheels import GOOD, VKML, Environment, Wheel
 
 FULL = """

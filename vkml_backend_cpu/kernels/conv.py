@@ -89,10 +89,6 @@ def conv2d_weight_grad(
     """The gradient times the transposed columns, over (n, oy, ox)."""
     cols = _columns(x, kernel, stride, padding, dilation)
     c = x.shape[1] // groups
-    right = (
-        cols.reshape((groups, c * kernel[0] * kernel[1], -1))
-        if cols.size
-        else (cols.reshape((groups, c * kernel[0] * kernel[1], cols.shape[2] * cols.shape[3])))
-    )
+    right = cols.reshape((groups, c * kernel[0] * kernel[1], cols.shape[2] * cols.shape[3]))
     out = matmul(_by_output(g, groups), right.transpose(0, 2, 1))
     return out.reshape((g.shape[1], c, *kernel))

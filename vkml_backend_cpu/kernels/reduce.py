@@ -37,7 +37,8 @@ def sum(x: Array, axes: Sequence[int]) -> Array:
     """Sum over axes: 32 lanes in chunks of 1024, folded by halves; chunk results likewise."""
     rows, shape = _rows(x, axes)
     if x.dtype.kind != "f":
-        return np.add.reduce(rows, axis=1, dtype=x.dtype).reshape(shape)
+        total: Array = np.add.reduce(rows, axis=1, dtype=x.dtype)
+        return total.reshape(shape)
     while True:
         rows = _chunk_sums(rows)
         if rows.shape[1] == 1:
@@ -50,8 +51,9 @@ def _chunk_sums(rows: Array) -> Array:
     wide = _padded(rows, size, 0.0)
     outer = wide.shape[0]
     # Below a whole chunk the lanes hold fewer elements; what is missing would add +0.
-    steps = CHUNK // LANES if size == CHUNK else wide.shape[1] // LANES
-    parts = wide.reshape((outer, -1, steps, LANES)).transpose(2, 3, 0, 1)
+    chunks = wide.shape[1] // CHUNK if size == CHUNK else 1
+    steps = wide.shape[1] // (chunks * LANES)
+    parts = wide.reshape((outer, chunks, steps, LANES)).transpose(2, 3, 0, 1)
     lanes = np.zeros(parts.shape[1:], rows.dtype)
     for step in parts:
         lanes += step
@@ -63,7 +65,8 @@ def _folded(lanes: Array) -> Array:
     while half:
         lanes = lanes[:half] + lanes[half : 2 * half]
         half //= 2
-    return lanes[0]
+    total: Array = lanes[0]
+    return total
 
 
 def prod(x: Array, axes: Sequence[int]) -> Array:
@@ -108,8 +111,9 @@ def _first(x: Array, axis: int, largest: bool) -> Array:
     rows, shape = _rows(x, (axis,))
     best = (np.max if largest else np.min)(rows, axis=1, keepdims=True)
     # A NaN makes every extreme NaN, and then the first NaN is meant.
-    hits = (rows == best) | (rows != rows)
-    return np.argmax(hits, axis=1).astype(np.int64).reshape(shape)
+    hits: Array = (rows == best) | (rows != rows)
+    at: Array = np.argmax(hits, axis=1)
+    return at.astype(np.int64).reshape(shape)
 
 
 def argmax(x: Array, axis: int) -> Array:

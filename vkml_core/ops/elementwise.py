@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from vkml_core.dtypes import ALL, FLOATS, INTS, NUMBERS, DType, bool_
 from vkml_core.errors import DTypeError, ShapeError
 from vkml_core.graph import Node, build, const
@@ -119,10 +121,14 @@ for _name, _doc, _rule in _ROUNDED:
 
 # Binary.
 def _pow_base(node: Node, g: Node) -> Node:
-    """g · y · x^(y−1), and 0 where y = 0."""
+    """g · y · x^(y−1), and 0 where y = 0 and 1/x is not finite."""
     x, y = node.inputs
-    grad = g * (y * build.pow(x, y - 1.0))
-    return build.where(build.equal(y, const(y, 0.0)), const(g, 0.0), grad)
+    zero, smallest = const(y, 0.0), const(x, float(np.finfo(x.dtype.numpy).tiny))
+    steep = build.bitwise_not(build.greater_equal(build.abs(x), smallest))
+    flat = build.bitwise_and(build.equal(y, zero), steep)
+    # The power sees 1 where the answer is 0, so that no 0 · ∞ reaches a higher derivative.
+    safe = build.where(flat, const(y, 1.0), y)
+    return build.where(flat, const(g, 0.0), g * (y * build.pow(x, safe - 1.0)))
 
 
 def _pow_exponent(node: Node, g: Node) -> Node:

@@ -8,11 +8,12 @@ call and takes operands only; all other calls are element-wise and of the shape 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from vkml_core.ops.spec import REGISTRY, Kind
-from vkml_core.plan import Plan, SlotKind, Step
+from vkml_core.plan import Call, Plan, SlotKind, Step
 from vkml_core.schedule.clean import compact
 
 HEADS: Final = frozenset({Kind.REDUCE, Kind.MATMUL, Kind.CONV, Kind.POOL})
@@ -100,21 +101,28 @@ def _fits(producer: Step, consumer: Step, slot: int) -> bool:
 
 
 def merge(producer: Step, consumer: Step) -> Step:
-    """Make one step of two; a head comes first, then the producer's calls, the consumer's last."""
-    outer = [o for o in consumer.operands if o.slot != producer.write]
-    operands = {o: i for i, o in enumerate(dict.fromkeys((*producer.operands, *outer)))}
-    lead, inserted = int(has_head(consumer)), len(producer.calls)
+    """Make one step of two. A head and its operands come first; then the producer's calls, so
+    that they come before the consumer's, which use them.
+    """
+    lead = int(has_head(consumer))
+    inserted, result = len(producer.calls), producer.write
+    both = (consumer, producer) if lead else (producer, consumer)
+    outer = (o for step in both for o in step.operands if o.slot != result)
+    operands = {o: i for i, o in enumerate(dict.fromkeys(outer))}
 
-    def argument(a: int) -> int:
+    def of_producer(a: int) -> int:
+        return a - lead if a < 0 else operands[producer.operands[a]]
+
+    def of_consumer(a: int) -> int:
         if a < 0:
             return a if ~a < lead else a - inserted
         operand = consumer.operands[a]
-        return -(lead + inserted) if operand.slot == producer.write else operands[operand]
+        return -(lead + inserted) if operand.slot == result else operands[operand]
 
-    ours = [replace(c, args=tuple(map(argument, c.args))) for c in consumer.calls]
-    theirs = producer.calls
-    if lead:
-        theirs = tuple(
-            replace(c, args=tuple(a - lead if a < 0 else a for a in c.args)) for c in theirs
-        )
+    theirs = producer.calls if not lead else _with_args(producer, of_producer)
+    ours = _with_args(consumer, of_consumer)
     return Step((*ours[:lead], *theirs, *ours[lead:]), tuple(operands), consumer.write)
+
+
+def _with_args(step: Step, argument: Callable[[int], int]) -> tuple[Call, ...]:
+    return tuple(replace(c, args=tuple(map(argument, c.args))) for c in step.calls)

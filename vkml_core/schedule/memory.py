@@ -18,11 +18,10 @@ def place(plan: Plan, *, alignment: int = 64) -> Plan:
     slots, and `arena_bytes`, what the arena needs.
     """
     arena = _Arena(alignment)
-    last_use = _last_uses(plan)
     finished = finished_before(plan)
     ends: dict[int, list[int]] = {}
-    for slot, step in last_use.items():
-        ends.setdefault(step, []).append(slot)
+    for slot, last in _last_uses(plan).items():
+        ends.setdefault(last, []).append(slot)
     offsets: dict[int, int] = {}
     released = 0
     for i, step in enumerate(plan.steps):
@@ -32,7 +31,9 @@ def place(plan: Plan, *, alignment: int = 64) -> Plan:
             released += 1
         if plan.slots[step.write].kind is SlotKind.TEMP:
             offsets[step.write] = arena.take(plan.slots[step.write].nbytes)
-    slots = tuple(replace(s, offset=offsets[s.index]) if s.index in offsets else s for s in plan.slots)
+    slots = tuple(
+        replace(s, offset=offsets[s.index]) if s.index in offsets else s for s in plan.slots
+    )
     temp = sum(plan.slots[s].nbytes for s in offsets)
     notes = plan.notes | {"temp_bytes": temp, "arena_bytes": arena.size}
     return replace(plan, slots=slots, arena=arena.size, notes=notes)

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 
 
 class RangeMap:
-    """Who owns each byte. Every `put` adds at most two intervals, so a run of them is near-linear."""
+    """Who owns each byte. A `put` adds at most two intervals, so a run of them is near-linear."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

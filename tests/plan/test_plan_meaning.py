@@ -1,0 +1,157 @@
+"""Scheduled plans compute what the graph says, in every order that their barriers allow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from graphs import Program, capabilities, plan_of, training_step
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from null_device import NullBuffer, NullDevice, evaluate
+
+from vkml_core.graph import Node, pending_inputs, reachable
+from vkml_core.ops.spec import Kind
+from vkml_core.plan import Plan, SlotKind
+from vkml_core.schedule import Scheduled
+from vkml_core.schedule.clean import deduplicate, prune
+from vkml_core.schedule.group import group
+from vkml_core.schedule.hazards import add_barriers
+from vkml_core.schedule.lower import lower, needed_inputs
+from vkml_core.schedule.memory import place
+from vkml_core.schedule.state import write_in_place
+from vkml_core.verify import verify
+
+PROGRAMS = st.randoms(use_true_random=False)
+ALIGNMENTS = st.sampled_from((1, 16, 64, 256))
+
+
+def draw(dice: random.Random, most: int = 60) -> tuple[list[Node], list[Node]]:
+    """Make a random program: its roots and the leaves that may be overwritten."""
+    program = Program(dice)
+    program.grow(dice.randint(5, most))
+    count = dice.randint(1, 5)
+    assigned = [n for n in program.nodes if n.op.kind is Kind.ASSIGN]
+    roots = [*dice.sample(program.nodes[len(program.leaves) :] or program.nodes, 1)]
+    roots += [dice.choice(program.nodes) for _ in range(count)]
+    roots += [n for n in assigned if dice.random() < 0.7]
+    return roots, [n for n in program.leaves if dice.random() < 0.6]
+
+
+def last_assigned(roots: Sequence[Node], leaf: Node) -> Node:
+    """Give the last assignment to `leaf` that the roots' values depend on, or the leaf itself."""
+    found = leaf
+    for node in reachable(roots, needed_inputs):
+        dest = node
+        while dest.op.kind is Kind.ASSIGN and dest.storage is None:
+            dest = dest.inputs[0]
+        if dest is leaf:
+            found = node
+    return found
+
+
+def check_run(
+    scheduled: Scheduled, roots: Sequence[Node], donated: Sequence[Node], device: NullDevice
+) -> None:
+    """Run on the null device and compare every output and every leaf with the graph's meaning."""
+    order, plan = reachable(roots, pending_inputs), scheduled.plan
+    expected = evaluate(roots)
+    kept = {n.serial: n.storage.buffer for n in order if n.storage is not None}
+    before = {k: b.symbols.copy() for k, b in kept.items() if isinstance(b, NullBuffer)}
+    buffers = [kept[order[i].serial] for i in scheduled.inputs]
+    numbers = [order[i].value for i in scheduled.scalars]
+    outputs = device.compile(plan).run(buffers, [n for n in numbers if n is not None])
+    for root, buffer in zip(roots, outputs, strict=True):
+        wanted = expected[root.serial]
+        assert buffer.nbytes == wanted.size * root.dtype.itemsize
+        np.testing.assert_array_equal(buffer.symbols, wanted.reshape(-1), repr(root))
+    for node in order:
+        if node.serial in before:
+            final = last_assigned(roots, node) if node in donated else node
+            buffer = kept[node.serial]
+            wanted = expected[final.serial].reshape(-1)
+            np.testing.assert_array_equal(buffer.symbols, wanted, repr(node))
+            buffer.symbols[:] = before[node.serial]
+
+
+@given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
+@settings(max_examples=300, deadline=None)
+def test_every_allowed_order_gives_the_graphs_meaning(
+    dice: random.Random, fusion: bool, alignment: int
+) -> None:
+    roots, donated = draw(dice)
+    scheduled = plan_of(roots, donated, fusion=fusion, alignment=alignment)
+    for order in (None, random.Random(1), random.Random(2)):
+        device = NullDevice(capabilities(fusion=fusion, alignment=alignment), order)
+        check_run(scheduled, roots, donated, device)
+
+
+@pytest.mark.parametrize("fusion", [False, True])
+def test_a_training_step_gives_the_graphs_meaning(fusion: bool) -> None:
+    roots, donated = training_step()
+    scheduled = plan_of(roots, donated, fusion=fusion)
+    for seed in range(20):
+        device = NullDevice(capabilities(fusion=fusion), random.Random(seed))
+        check_run(scheduled, roots, donated, device)
+
+
+@given(dice=PROGRAMS, alignment=ALIGNMENTS)
+@settings(max_examples=100, deadline=None)
+def test_plans_are_sound_after_every_pass(dice: random.Random, alignment: int) -> None:
+    roots, donated = draw(dice)
+    plan = lower(reachable(roots, pending_inputs), roots, donated).plan
+    verify(plan, final=False)
+    for each in (deduplicate, group, write_in_place, prune):
+        plan = each(plan)
+        verify(plan, final=False)
+    plan = add_barriers(place(plan, alignment=alignment))
+    verify(plan, alignment=alignment)
+    assert plan == plan_of(roots, donated, fusion=True, alignment=alignment).plan
+
+
+def byte_ranges(plan: Plan, slots: Sequence[int]) -> list[tuple[object, int, int]]:
+    """Give (memory, start, stop) of slots; all TEMP slots are in one memory."""
+    found: list[tuple[object, int, int]] = []
+    for s in set(slots):
+        slot = plan.slots[s]
+        base = slot.offset or 0
+        memory = "arena" if slot.kind is SlotKind.TEMP else s
+        found.append((memory, base, base + slot.nbytes))
+    return found
+
+
+def conflicting_pairs(plan: Plan) -> list[tuple[int, int]]:
+    """List (i, j), i < j, whose bytes overlap with a write among them: the plain definition."""
+    reads = [
+        byte_ranges(plan, [o.slot for o in s.operands if 0 not in o.view.shape]) for s in plan.steps
+    ]
+    writes = [byte_ranges(plan, [s.write]) for s in plan.steps]
+
+    def overlap(a: list[tuple[object, int, int]], b: list[tuple[object, int, int]]) -> bool:
+        return any(m == n and s < v and u < t for m, s, t in a for n, u, v in b)
+
+    return [
+        (i, j)
+        for j in range(len(plan.steps))
+        for i in range(j)
+        if overlap(writes[i], reads[j] + writes[j]) or overlap(reads[i], writes[j])
+    ]
+
+
+@given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
+@settings(max_examples=100, deadline=None)
+def test_barriers_cover_every_overlap_and_are_the_fewest(
+    dice: random.Random, fusion: bool, alignment: int
+) -> None:
+    roots, donated = draw(dice)
+    plan = plan_of(roots, donated, fusion=fusion, alignment=alignment).plan
+    pairs = conflicting_pairs(plan)
+    for i, j in pairs:
+        assert any(b.before <= j and b.after >= i for b in plan.barriers), (i, j)
+    points: list[int] = []
+    for i, j in sorted(pairs, key=lambda pair: pair[1]):
+        if not points or points[-1] <= i:
+            points.append(j)
+    assert [b.before for b in plan.barriers] == points
