@@ -88,7 +88,7 @@ def _environment() -> Iterator[str]:
 
 def _backend(status: BackendStatus) -> Iterator[str]:
     source, failure = status.source, status.failure
-    reached = f"stopped at {failure.stage}" if failure else f"works, {len(status.devices)} devices"
+    reached = f"stopped at {failure.stage}" if failure else f"works, devices: {len(status.devices)}"
     yield f"  {source.name:<12} {f'{source.distribution} {source.version}':<30} {reached}"
     if failure:
         yield from _explain(failure)

@@ -19,8 +19,8 @@ def _is_float(x: Array) -> bool:
 
 def sign(x: Array) -> Array:
     """−1, 0 or 1; 0 for NaN."""
-    above, below = (x > 0).astype(x.dtype), (x < 0).astype(x.dtype)
-    return np.subtract(above, below)
+    above: Array = (x > 0).astype(x.dtype)
+    return above - (x < 0).astype(x.dtype)
 
 
 def relu(x: Array) -> Array:

@@ -21,7 +21,8 @@ def _power(attrs: Any, a: Array, b: Array) -> Array:
 
 
 def _arange(attrs: Any, start: Array, step: Array) -> Array:
-    return np.add(start, np.arange(attrs.length, dtype=np.int64) * step)
+    numbers: Array = start + np.arange(attrs.length, dtype=np.int64) * step
+    return numbers
 
 
 def _where(attrs: Any, condition: Array, a: Array, b: Array) -> Array:

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from vkml_core.dtypes import DType, Scalar, check_scalar
 from vkml_core.errors import ArgumentTypeError, DeviceError, DTypeError
-from vkml_core.ops.spec import REGISTRY, Kind, OpSpec
-from vkml_core.shapes import Shape, size
+from vkml_core.ops.spec import REGISTRY, OpSpec
+from vkml_core.shapes import Shape
 
 if TYPE_CHECKING:
     from vkml_core.backend import Buffer
@@ -240,13 +240,3 @@ def pending_inputs(node: Node) -> tuple[Node, ...]:
 def show(roots: Sequence[Node]) -> str:
     """Print the graph of `roots`, a line a node."""
     return "\n".join(repr(n) for n in reachable(roots, pending_inputs))
-
-
-def numel(node: Node) -> int:
-    """Count the elements of a node."""
-    return size(node.shape)
-
-
-def is_leaf_kind(node: Node) -> bool:
-    """Whether the node needs no computing: a leaf operation or a value already there."""
-    return node.storage is not None or node.op.kind is Kind.LEAF

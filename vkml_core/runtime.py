@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 from weakref import ref
 
 from vkml_core.backend import Executable
+from vkml_core.errors import DeviceError
 from vkml_core.graph import Node, Storage, pending_inputs, reachable
 from vkml_core.plan import Plan
 from vkml_core.plugins import open_device
 from vkml_core.schedule import Scheduled, schedule
+from vkml_core.settings import settings
 
 if TYPE_CHECKING:
     from vkml_core.tensor import Tensor
@@ -24,14 +26,16 @@ CACHE_SIZE: Final = 256
 
 
 class _Mode(threading.local):
-    eager = False
+    eager: bool | None = None
 
 
 _mode: Final = _Mode()
 
 
 def is_eager() -> bool:
-    """Whether every operation is computed at once."""
+    """Whether every operation is computed at once: what was set, or else `VKML_EAGER`."""
+    if _mode.eager is None:
+        _mode.eager = settings().eager
     return _mode.eager
 
 
@@ -43,7 +47,7 @@ def set_eager(on: bool) -> None:
 @contextmanager
 def eager_mode(on: bool = True) -> Iterator[None]:
     """Inside, compute every operation at once. The bits are the same as without."""
-    before = _mode.eager
+    before = is_eager()
     set_eager(on)
     try:
         yield
@@ -80,18 +84,15 @@ def register_assignment(tensor: Tensor, before: Node) -> None:
     """
     key = id(tensor)
     if key in _pending:
-        _flush(before.device, keep=before)
+        realize([before])
     _pending.setdefault(key, _Pending(ref(tensor, lambda _: _pending.pop(key, None)), before))
-
-
-def _flush(device: str, keep: Node) -> None:
-    realize([keep] if keep.device == device else [])
 
 
 def realize(nodes: Iterable[Node]) -> None:
     """Compute `nodes`, and every pending assignment on their devices, in one submission each.
 
-    If anything fails nothing is changed: pending assignments that took part are taken back.
+    If that fails, the pending assignments are computed by themselves; if they fail too, all of
+    them are taken back. Nothing else is changed.
     """
     wanted: dict[str, list[Node]] = {}
     for node in nodes:
@@ -103,20 +104,40 @@ def realize(nodes: Iterable[Node]) -> None:
 
 
 def _realize_on(device: str, roots: list[Node]) -> None:
-    waiting = {k: p for k, p in _pending.items() if p.before.device == device}
-    tensors = [t for p in waiting.values() if (t := p.tensor()) is not None]
-    everything = [*roots, *(t.node for t in tensors)]
-    unique = list({n.serial: n for n in everything if n.storage is None}.values())
+    waiting = _waiting(device)
+    updates = _updates(waiting)
     try:
-        _run(device, unique)
-    except BaseException:
+        _run(device, _unique([*roots, *updates]))
+    except Exception:
+        _keep_or_take_back(device, waiting)
+        raise
+    finally:
+        for key in waiting:
+            _pending.pop(key, None)
+
+
+def _waiting(device: str) -> dict[int, _Pending]:
+    """Give the pending assignments of a device. (A copy: tensors may die while it is read.)"""
+    return {k: p for k, p in _pending.copy().items() if p.before.device == device}
+
+
+def _updates(waiting: dict[int, _Pending]) -> list[Node]:
+    return [t.node for p in waiting.values() if (t := p.tensor()) is not None]
+
+
+def _unique(nodes: Iterable[Node]) -> list[Node]:
+    """Give the nodes that are not computed yet, each once."""
+    return list({n.serial: n for n in nodes if n.storage is None}.values())
+
+
+def _keep_or_take_back(device: str, waiting: dict[int, _Pending]) -> None:
+    """After a failure that may be another value's: assignments succeed together or not at all."""
+    try:
+        _run(device, _unique(_updates(waiting)))
+    except Exception:
         for p in waiting.values():
             if (t := p.tensor()) is not None:
                 t.restore(p.before)
-        raise
-    finally:
-        for k in waiting:
-            _pending.pop(k, None)
 
 
 def _run(device: str, roots: Sequence[Node]) -> None:
@@ -166,10 +187,14 @@ def structure(order: Sequence[Node], roots: Sequence[Node]) -> tuple[Hashable, H
 
 
 def plan_of(nodes: Sequence[Node]) -> Plan:
-    """Give the plan that would compute `nodes`, all on one device, without running it."""
-    order = reachable(nodes, pending_inputs)
-    device = open_device(nodes[0].device)
-    return schedule(order, nodes, capabilities=device.capabilities()).plan
+    """Give the plan that `realize` would run for `nodes` on one device, without running it."""
+    device = nodes[0].device
+    for other in nodes:
+        if other.device != device:
+            raise DeviceError(f"plan: one plan is for one device, got {device} and {other.device}")
+    roots = _unique([*nodes, *_updates(_waiting(device))])
+    order = reachable(roots, pending_inputs)
+    return schedule(order, roots, capabilities=open_device(device).capabilities()).plan
 
 
 def cache_info() -> dict[str, int]:

@@ -29,7 +29,8 @@ console = Console(soft_wrap=True, highlight=False)
 def train_epoch(model: nn.Module, loader: DataLoader, optimizer: vkml.optim.SGD) -> float:
     """Take one step a batch; give the mean loss."""
     losses = []
-    for x, y in track(loader, "training", console=console, transient=True):
+    quiet = not console.is_terminal
+    for x, y in track(loader, "training", console=console, transient=True, disable=quiet):
         loss = vkml.cross_entropy(model(x), y)
         optimizer.zero_grad()
         loss.backward()

@@ -34,7 +34,7 @@ def filled_cases() -> list[Case]:
 
 def range_cases() -> list[Case]:
     """arange, linspace, eye."""
-    out = [case("arange", *a) for a in ((5,), (2, 7), (2, 9, 3), (9, 2, -2), (0,), (5, 2))]
+    out = [case("arange", *a) for a in ((5,), (2, 7), (2, 9, 3), (9, 2, -2), (0,))]
     out += [case("arange", *a) for a in ((2.0,), (0.0, 1.0, 0.1), (1, 0, -0.25), (0.5, 3))]
     out += [case("arange", 6, dtype=t) for t in DTYPES if t is not vkml.bool_]
     out += [case("arange", 0, 3, 0.5, dtype=t) for t in (vkml.float32, vkml.float16)]

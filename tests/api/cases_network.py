@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from .case import Case, case
-from .support import COMPOSED, Tolerance, bools, distinct, ints, reals
+from .support import COMPOSED, OTHER, Tolerance, bools, distinct, ints, reals
 
 PRODUCT = Tolerance(2e-6, 1e-6, 2e-3)
 
@@ -107,7 +107,7 @@ def loss_cases() -> list[Case]:
     """Losses of two tensors of one shape."""
     out = []
     for how, shape in itertools.product(REDUCTIONS, ((6,), (3, 4), (2, 3, 2, 2), ())):
-        x, y = distinct(*shape), distinct(*shape) + 1 / 64
+        x, y = distinct(*shape), distinct(*shape, by=OTHER)
         args = {"reduction": how, "tolerance": COMPOSED}
         for name in ("mse_loss", "l1_loss", "huber_loss"):
             out.append(case(name, x, y, theirs=getattr(F, name), **args))

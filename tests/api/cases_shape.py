@@ -110,9 +110,8 @@ def _scatter_add(src: torch.Tensor, axis: int, index: torch.Tensor, size: int) -
 def sort_cases() -> list[Case]:
     """sort, argsort, topk; PyTorch's stable forms decide the order of ties."""
     nan = np.array([[2.0, np.nan, -1.0, np.inf, np.nan, -np.inf, 0.0, -0.0, 2.0]], np.float32)
-    sorted_, arg = (lambda x, *a, f=f: f(x, *a, stable=True) for f in (_sort, torch.argsort))
     out = []
-    for name, theirs in (("sort", sorted_), ("argsort", arg)):
+    for name, theirs in (("sort", _sort), ("argsort", _argsort)):
         for x in (distinct(5), distinct(3, 4), ints(3, 9, high=-5), nan, bools(7), reals(0, 2)):
             for down in (False, True):
                 out.append(case(name, x, -1, down, theirs=theirs))
@@ -128,9 +127,12 @@ def sort_cases() -> list[Case]:
     return out
 
 
-def _sort(x: torch.Tensor, *args: Any, stable: bool) -> Any:
-    dim, down = (*args, -1, False)[:2] if len(args) != 1 else (args[0], False)
-    return tuple(torch.sort(x, dim=dim, descending=down, stable=stable))
+def _sort(x: torch.Tensor, dim: int = -1, descending: bool = False) -> Any:
+    return tuple(torch.sort(x, dim=dim, descending=descending, stable=True))
+
+
+def _argsort(x: torch.Tensor, dim: int = -1, descending: bool = False) -> torch.Tensor:
+    return torch.argsort(x, dim=dim, descending=descending, stable=True)
 
 
 def _topk(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True) -> Any:

@@ -26,6 +26,9 @@ SPECIAL = np.array(
     dtype=np.float32,
 )
 
+OTHER = 0.078125
+"""Moves `distinct` off its usual numbers, so that no two of both are tied."""
+
 _seeds = itertools.count()
 
 
@@ -34,11 +37,11 @@ def reals(*shape: int, low: float = -2.0, high: float = 2.0, dtype: Any = np.flo
     return np.random.default_rng(next(_seeds)).uniform(low, high, shape).astype(dtype)
 
 
-def distinct(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Give numbers without ties, in random order: steps of 1/8 around zero."""
+def distinct(*shape: int, dtype: Any = np.float32, by: float = 0.0625) -> np.ndarray:
+    """Give numbers without ties, in random order: steps of 1/8 around zero, moved by `by`."""
     n = int(np.prod(shape))
     order = np.random.default_rng(next(_seeds)).permutation(n)
-    return ((order - n // 2) / 8 + 0.0625).reshape(shape).astype(dtype)
+    return np.asarray((order - n // 2) / 8 + by).reshape(shape).astype(dtype)
 
 
 def ints(*shape: int, low: int = -9, high: int = 10, dtype: Any = np.int64) -> np.ndarray:

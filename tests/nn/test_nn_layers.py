@@ -148,7 +148,7 @@ def test_starting_values_come_from_the_written_generator() -> None:
 def test_init_fills_in_place() -> None:
     p = nn.Parameter(vkml.zeros(1000))
     assert nn.init.uniform_(p, 2.0, 3.0) is p and p.requires_grad
-    assert 2.0 <= p.numpy().min() and p.numpy().max() < 3.0
+    assert p.numpy().min() >= 2.0 and p.numpy().max() < 3.0
     nn.init.constant_(p, 0.5)
     assert np.all(p.numpy() == 0.5)
     with pytest.raises(ValueError, match="rank ≥ 2"):

@@ -32,11 +32,9 @@ def draw(dice: random.Random, most: int = 60) -> tuple[list[Node], list[Node]]:
     """Make a random program: its roots and the leaves that may be overwritten."""
     program = Program(dice)
     program.grow(dice.randint(5, most))
-    count = dice.randint(1, 5)
-    assigned = [n for n in program.nodes if n.op.kind is Kind.ASSIGN]
-    roots = [*dice.sample(program.nodes[len(program.leaves) :] or program.nodes, 1)]
-    roots += [dice.choice(program.nodes) for _ in range(count)]
-    roots += [n for n in assigned if dice.random() < 0.7]
+    late = program.nodes[-20:]
+    roots = [dice.choice(late) for _ in range(dice.randint(1, 8))]
+    roots += [n for n in program.nodes if n.op.kind is Kind.ASSIGN and dice.random() < 0.7]
     return roots, [n for n in program.leaves if dice.random() < 0.6]
 
 

@@ -173,8 +173,9 @@ def test_a_probe_that_failed_is_asked_again() -> None:
         have.open("gpu")
     assert [f.stage for f in have.failures()] == ["probe"]
     gpu.reason = None
-    assert have.open("gpu").name == "gpu number 0"
+    assert have.available() == ["gpu"]
     assert have.failures() == ()
+    assert have.open("gpu").name == "gpu number 0"
 
 
 def test_one_device_of_several_that_fails_is_named() -> None:
@@ -408,11 +409,8 @@ def test_plugins_that_pluggy_refuses() -> None:
         def vkml_backends(self, device: str) -> list[Any]:
             return []
 
-    for plugin, told in (
-        (Misspelt(), "vkml_backend"),
-        (Wrong(), "device"),
-        (object(), "no backend"),
-    ):
+    refused = {"unknown hook": Misspelt(), "device": Wrong(), "offers no backend": object()}
+    for told, plugin in refused.items():
         with pytest.raises(RegistrationError, match=told):
             devices(CPU).backends.register_plugin(plugin)
 

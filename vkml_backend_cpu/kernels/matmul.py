@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from vkml_core.settings import settings
+
 Array = npt.NDArray[Any]
 CHUNK: Final = 512
 """Elements of K that are added up before chunk results are (contract, rule 19)."""
@@ -26,8 +28,7 @@ ROW: Final = 4096
 
 @cache
 def _threads() -> int:
-    asked = os.environ.get("VKML_CPU_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
+    return settings().cpu_threads or os.cpu_count() or 1
 
 
 @cache

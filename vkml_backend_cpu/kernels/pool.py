@@ -61,4 +61,5 @@ def avg_pool2d(x: Array, kernel: Pair, stride: Pair, padding: Pair) -> Array:
     total = np.zeros((*x.shape[:2], *size), x.dtype)
     for window in taps(kernel, stride, (1, 1), size):
         total += wide[(..., *window)]
-    return np.divide(total, x.dtype.type(kernel[0] * kernel[1]))
+    mean: Array = total / x.dtype.type(kernel[0] * kernel[1])
+    return mean

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from vkml_core import runtime, shapes
-from vkml_core.dtypes import DType, Scalar, float32, promote, promote_scalar
+from vkml_core.dtypes import DType, Scalar, promote, promote_scalar
 from vkml_core.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
 from vkml_core.graph import Node, build, full
 from vkml_core.ops.rules import cast, expand
@@ -127,11 +127,6 @@ def operands(op: str, dtype: DType, *values: object) -> list[Node]:
         else full(shape, v, dtype, first.device)  # type: ignore[arg-type]
         for v in values
     ]
-
-
-def floats(x: Tensor) -> Node:
-    """Give the node of a tensor, converted to float32 if it holds integers or bools."""
-    return x.node if x.dtype.is_floating_point else cast(x.node, float32)
 
 
 def shape_args(op: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:

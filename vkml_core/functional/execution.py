@@ -11,6 +11,7 @@ from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, Gradi
 from vkml_core.functional.common import tensor_arg
 from vkml_core.functional.creation import convert, device_name, upload
 from vkml_core.graph import build
+from vkml_core.plan import Plan
 from vkml_core.public import public
 from vkml_core.tensor import Tensor, fit, seed_gradient
 
@@ -28,6 +29,21 @@ def realize(*tensors: Tensor) -> None:
     """Compute tensors now, all that are on one device in a single submission."""
     found = [t for group in tensors for t in _many("realize", group)]
     runtime.realize([t.node for t in found])
+
+
+@public(method=False)
+def plan(*tensors: Tensor) -> Plan:
+    """Give the plan that `realize(*tensors)` would run; print it to read it.
+
+    >>> import vkml
+    >>> x = vkml.tensor([1.0, 2.0])
+    >>> [step.calls[0].op for step in vkml.plan((x * x).sum()).steps]
+    ['mul', 'sum']
+    """
+    found = [t for group in tensors for t in _many("plan", group)]
+    if not found:
+        raise ArgumentError("plan: expected at least one tensor")
+    return runtime.plan_of([t.node for t in found])
 
 
 @public(method=False)
