@@ -21,6 +21,7 @@ from vkml_core.plugins import (
     open_device,
     survey,
 )
+from vkml_core.settings import settings
 
 PACKAGES: Final = ("vkml", "numpy", "pluggy", "pydantic", "importlib-metadata", "safetensors")
 
@@ -35,6 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen: Callable[[], Iterator[str]] = parser.parse_args(arguments).command
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a plug-in may say anything
+    try:
+        settings()
+    except ArgumentError as error:
+        print(error)
+        return 1
     for line in chosen():
         print(line)
     return 0 if _opened() else 1
@@ -115,7 +121,7 @@ def _device(name: str) -> Iterator[str]:
 def _choice() -> Iterator[str]:
     try:
         yield f"Default device: {default_device()}"
-    except (ArgumentError, DeviceError) as error:
+    except DeviceError as error:
         yield f"Default device: {error}"
     yield f"Best device: {best_device()[1]}"
 

@@ -139,6 +139,10 @@ class DataLoader:
         device: str | None = None,
         transform: Transform | None = None,
     ) -> None:
+        if not isinstance(dataset, Dataset):
+            raise ArgumentTypeError(
+                f"DataLoader: expected a vkml.data.Dataset, got {type(dataset).__name__}"
+            )
         self.dataset = dataset
         self.batch_size = to_int(batch_size, "DataLoader: batch_size")
         if self.batch_size < 1:

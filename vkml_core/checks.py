@@ -13,12 +13,12 @@ from vkml_core.backend import (
     Capabilities,
     DeviceInfo,
     DeviceKind,
+    Level,
     Unavailable,
 )
 from vkml_core.discovery import Refused
 from vkml_core.errors import RegistrationError
 from vkml_core.ops.spec import REGISTRY, Kind, OpSpec
-from vkml_core.settings import settings
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _METHODS: Final = {"probe": 0, "devices": 0, "open": 1}
@@ -97,8 +97,8 @@ def check_infos(infos: Any) -> tuple[DeviceInfo, ...]:
     return tuple(sorted(listed, key=lambda i: i.index))
 
 
-def check_device(device: Any) -> None:
-    """Refuse an opened device that lacks members, names unknown operations or holds too little."""
+def check_device(device: Any) -> Capabilities:
+    """Give the capabilities; refuse a device that lacks members or names unknown operations."""
     wrong = [f"{m} is missing" for m in ("name", "kind") if not hasattr(device, m)]
     wrong += _broken_methods(device, _DEVICE_METHODS)
     if wrong:
@@ -111,7 +111,12 @@ def check_device(device: Any) -> None:
     if unknown:
         rows = ", ".join(f"row {op!r}" for op in unknown)
         raise Refused("check", f"capabilities().ops: {rows}: no operation of vkml has that name")
-    if settings().require_level == "exact" and capabilities.level != "exact":
+    return capabilities
+
+
+def check_level(capabilities: Capabilities, required: Level | None) -> None:
+    """Refuse a device that holds less of the numerics contract than `VKML_REQUIRE_LEVEL`."""
+    if required == "exact" and capabilities.level != "exact":
         raise Refused(
             "open",
             f"it holds the level {capabilities.level}, VKML_REQUIRE_LEVEL asks for exact",

@@ -16,9 +16,9 @@ from typing import Final
 
 from vkml_core.backend import Backend, Device, DeviceInfo, DeviceKind, Level
 from vkml_core.backends import Backends
-from vkml_core.checks import check_device, serves_all
+from vkml_core.checks import check_device, check_level, serves_all
 from vkml_core.discovery import Failure, Refused, Source, guard
-from vkml_core.errors import DeviceError, PluginError
+from vkml_core.errors import ArgumentError, DeviceError, PluginError
 from vkml_core.settings import settings
 
 CPU: Final = "cpu"
@@ -67,7 +67,8 @@ class Devices:
     def open(self, name: str) -> Device:
         """Give the device of that name, opening it the first time.
 
-        Raises DeviceError telling what is available and what failed, and why.
+        Raises DeviceError telling what is available and what failed, and why; ArgumentError for a
+        `VKML_*` variable that is wrong.
         """
         device = self._opened.get(name) if isinstance(name, str) else None
         if device is None:
@@ -87,12 +88,16 @@ class Devices:
         A discrete GPU comes first, then an integrated one, another accelerator, a CPU backend
         that is exact and complete, `cpu`; a software rasteriser only where `cpu` does not work.
         """
+        try:
+            settings()
+        except ArgumentError as error:
+            return CPU, f"No device can be chosen: {error}."
         offered = [offer for status in self.survey() for offer in status.devices.items()]
         partial: str | None = None
         for name, info in sorted(offered, key=lambda offer: _preference(*offer)):
             try:
-                capabilities = self.open(name).capabilities()
-            except DeviceError:
+                capabilities = guard("open", self.open(name).capabilities)
+            except (DeviceError, Refused):
                 continue
             if info.kind != "cpu" or name == CPU or serves_all(capabilities):
                 return name, self._reason(name, info, capabilities.level, offered)
@@ -158,6 +163,7 @@ class Devices:
         return f"; what failed: {told}" if told else ""
 
     def _open(self, name: str, index: int) -> Device:
+        required = settings().require_level
         source = self.backends.sources()[name]
         key = _join(name, index)
         backend, infos = self._ready(source)
@@ -166,13 +172,13 @@ class Devices:
             raise DeviceError(f"device: {key!r} does not exist; {name} offers {listed}")
         try:
             device = guard("open", backend.open, index)
-            guard("check", check_device, device)
+            capabilities = guard("check", check_device, device)
+            check_level(capabilities, required)
         except Refused as refused:
             raise self._failed(source.failure(refused, key)) from refused.__cause__
         self._failures.pop(key, None)
-        level = device.capabilities().level
-        severity = logging.INFO if level == "exact" else logging.WARNING
-        _log.log(severity, "opened %s: %s, level %s", key, device.name, level)
+        severity = logging.INFO if capabilities.level == "exact" else logging.WARNING
+        _log.log(severity, "opened %s: %s, level %s", key, infos[index].name, capabilities.level)
         self._opened[key] = device
         return device
 

@@ -79,13 +79,13 @@ class Members:
         return sorted({*super().__dir__(), *registered})
 
     def _register(self, table: dict[str, Any], name: str, value: Any, kind: type) -> None:
-        owner = type(self).__name__
+        owner, wanted = type(self).__name__, "Module" if kind is Members else kind.__name__
         if not isinstance(name, str) or not name or "." in name:
             raise ArgumentError(f"{owner}: {name!r} is not a name: a non-empty str without dots")
         if name not in table and hasattr(self, name):
             raise ArgumentError(f"{owner}: attribute {name!r} already exists")
         if value is not None and not isinstance(value, kind):
-            got, wanted = type(value).__name__, kind.__name__
+            got = type(value).__name__
             raise ArgumentTypeError(f"{owner}: {name}: expected a {wanted} or None, got {got}")
         table[name] = value
 

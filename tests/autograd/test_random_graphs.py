@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import vkml
 from vkml import Tensor
 
-from .derivatives import assert_close, exact, finite_differences, leaf, orders
 from .cases import ints
+from .derivatives import assert_close, exact, finite_differences, leaf, orders
 
 ROWS, COLS = 2, 3
 SHAPES: Final = ((ROWS, COLS), (ROWS, 1), (1, COLS), (ROWS, COLS))

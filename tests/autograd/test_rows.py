@@ -33,9 +33,8 @@ WITHOUT: Final = frozenset(
     "bitwise_not bitwise_and bitwise_or bitwise_xor argmax argmin argsort "
     # They make leaves, or compute and differentiate.
     "tensor from_numpy asarray zeros ones full zeros_like ones_like full_like arange linspace eye "
-    "rand randn randint manual_seed realize assign backward grad detach".split()
+    "rand randn randint manual_seed realize plan assign backward grad detach".split()
 )
-ROWS_ONLY: Final = frozenset({"slice", "cast", "T"})
 
 
 def heads(cases: tuple[Case, ...]) -> set[str]:

@@ -180,7 +180,7 @@ def test_nothing_is_recorded_for_inputs_without_gradient(
     seed = vkml.ones_like(out)
     before = graph.const(out.node, 0).serial
     with recording(monkeypatch) as names:
-        vkml.backward(out, seed)
+        out.backward(seed, retain_graph=True)
     made = graph.const(out.node, 0).serial - before - 1
     assert names == wanted
     leaves = 1 if wanted == ["where"] else 0
@@ -203,9 +203,7 @@ def test_a_chain_of_20000_operations_differentiates() -> None:
     for _ in range(10_000):
         y = -(y + 0.0)
     y.backward()
-    assert x.grad is not None
-    vkml.realize(y, x.grad)
-    assert y.item() == 1.0 and x.grad.item() == 1.0
+    assert x.grad is not None and x.grad.item() == 1.0
 
 
 def submissions() -> float:

@@ -145,6 +145,7 @@ def test_bad_arguments() -> None:
         (lambda: data[3], IndexError, "index 3 is outside its 3 items"),
         (lambda: Subset(data, [0, 3]), IndexError, "index 3 is outside 3 items"),
         (lambda: Subset(data, [0, 1])[2], IndexError, "index 2 is outside its 2 items"),
+        (lambda: DataLoader([1, 2]), TypeError, "expected a vkml.data.Dataset, got list"),
         (lambda: DataLoader(data, 0), ValueError, "batch_size must be ≥ 1, got 0"),
         (lambda: DataLoader(data, seed=-1), ValueError, "seed: must be ≥ 0"),
         (lambda: DataLoader(data, shuffle=1), TypeError, "shuffle: expected True or False"),

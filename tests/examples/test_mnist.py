@@ -159,7 +159,7 @@ def test_broken_files_are_refused(
 def test_folders_that_do_not_fit_are_refused(idx: Any, tmp_path: Path) -> None:
     sizes = {"train": (4, 4, (2, 2)), "t10k": (2, 2, (2, 2))}
 
-    def write() -> None:
+    def write(label: int) -> None:
         for stem, (n, labels, pixels) in sizes.items():
             images = np.zeros((n, *pixels), np.uint8)
             (tmp_path / f"{stem}-images-idx3-ubyte").write_bytes(encode(images))
@@ -175,7 +175,7 @@ def test_folders_that_do_not_fit_are_refused(idx: Any, tmp_path: Path) -> None:
     ):
         before = dict(sizes)
         sizes.update(change)
-        write()
+        write(label)
         with pytest.raises(ValueError, match=message):
             idx.load(tmp_path)
         sizes.update(before)

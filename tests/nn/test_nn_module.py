@@ -223,7 +223,7 @@ def test_load_state_dict_tells_everything_and_changes_nothing() -> None:
         "1.weight (got (3, 1), expected (1, 3))",
     ):
         assert part in str(caught.value)
-    with pytest.raises(ValueError, match="wrong shapes: 0.bias"):
+    with pytest.raises(ValueError, match=r"wrong shapes: 0\.bias"):
         model.load_state_dict({"0.bias": vkml.ones(4)}, strict=False)
     with pytest.raises(TypeError, match="expected a dict"):
         model.load_state_dict([1])  # type: ignore[arg-type]

@@ -130,8 +130,8 @@ def test_kernel_stays_within_a_quarter_of_its_bound(name: str) -> None:
 @pytest.mark.parametrize("name", ROUNDED)
 def test_fallback_agrees_when_nearly_everything_falls_back(name: str) -> None:
     f = ROUNDED[name]
-    x = every(1 << 25, seed=2)
-    x = np.concatenate([x, np.linspace(-12, 12, 101, dtype=np.float32)])
+    x = np.concatenate([every(1 << 24, seed=2), np.linspace(-10, 10, 101, dtype=np.float32)])
+    x = x[np.abs(x) <= 10]  # what is undecided in earnest is no larger, but for sin, cos, tan
     np.testing.assert_array_equal(bits(replace(f, bound=2.0**-20)(x)), bits(f(x)))
 
 

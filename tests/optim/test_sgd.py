@@ -139,6 +139,26 @@ def test_momentum_may_start_later() -> None:
     assert p.tolist() == [-2.5]  # 1 − 1 − 1 − 1.5
 
 
+def test_a_step_that_fails_is_taken_back() -> None:
+    net, twin = model(), model()
+    x, y = (vkml.tensor(a) for a in batches()[0])
+    for labels in ([vkml.full((8,), 3), y], [y]):  # label 3 of 3 classes is out of range
+        trained = net if len(labels) == 2 else twin
+        optimizer = optim.SGD(trained.parameters(), lr=0.1, momentum=0.9)
+        for target in labels:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(trained(x), target)
+            loss.backward()
+            optimizer.step()
+            if target is y:
+                loss.item()
+            else:
+                with pytest.raises(IndexError, match="3"):
+                    loss.item()
+    for p, q in zip(net.parameters(), twin.parameters(), strict=True):
+        assert p.numpy().tobytes() == q.numpy().tobytes()
+
+
 def test_groups_have_options_of_their_own() -> None:
     p, q, r = (nn.Parameter(vkml.ones(1)) for _ in range(3))
     optimizer = optim.SGD([{"params": [p]}, {"params": q, "lr": 0.25}], lr=0.5)

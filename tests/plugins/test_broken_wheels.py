@@ -280,6 +280,12 @@ def test_doctor_fails_where_nothing_works(tmp_path: Any) -> None:
     assert done.stderr == ""
 
 
+def test_a_wrong_setting_is_told_first(environment: Environment) -> None:
+    done = environment.run("-m", "vkml.cli", "doctor", VKML_EAGER="perhaps")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == "VKML_EAGER: expected 0 or 1, got 'perhaps'\n"
+
+
 def test_devices_marks_the_best(environment: Environment) -> None:
     done = environment.run("-m", "vkml.cli", "devices")
     assert done.returncode == 0, done.stderr

@@ -463,7 +463,20 @@ def test_a_failure_reads_as_one_sentence() -> None:
     assert str(failure) == "gpu (vkml-gpu 1.0) failed at load: OSError: x; install it"
 
 
+def test_best_device_survives_a_device_that_loses_its_mind() -> None:
+    class Flaky(Fake):
+        def open(self, index: int) -> Any:
+            device = FakeDevice(self, index)
+            answers = iter([device.capabilities()])
+            device.capabilities = lambda: next(answers)  # type: ignore[method-assign]
+            return device
+
+    assert devices(CPU, Flaky("gpu", "discrete-gpu")).best()[0] == "cpu"
+
+
 def test_bad_settings_are_argument_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKML_EAGER", "perhaps")
     with pytest.raises(ArgumentError, match="VKML_EAGER"):
         devices(CPU).default()
+    with pytest.raises(ArgumentError, match="VKML_EAGER"):
+        devices(CPU).open("cpu")
