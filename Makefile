@@ -25,7 +25,7 @@ help:
 	@echo "make quickstart   set up .venv, train one epoch on the best device, print the weights' hash"
 	@echo "make test         everything that CI checks: lint, types, imports, tests"
 	@echo "make lint         the checks alone, without the tests"
-	@echo "make bench        the benchmarks"
+	@echo "make bench        the time of a training step"
 
 quickstart: $(VENV)/.examples
 	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist) 2>/dev/null || echo "Going on with small digits."
@@ -48,7 +48,7 @@ lint: $(VENV)/.dev
 	@echo "== Lint, format, types and imports are clean."
 
 bench: $(VENV)/.dev
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/step.py $$model; done
 
 dataset:
 	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist)

@@ -29,6 +29,11 @@ def canonical_nan(x: Array) -> Array:
     return x
 
 
+# Widening a signalling NaN raises the invalid flag.
+_quiet = np.errstate(invalid="ignore")
+
+
+@_quiet
 def to_float32(x: Float16) -> Float32:
     """Widen float16 to float32: exact, every NaN canonical."""
     wide: Float32 = x.astype(np.float32)
@@ -60,6 +65,7 @@ def to_float16(x: Float32) -> Float16:
     return (rounded | sign).astype(np.uint16).view(np.float16)
 
 
+@_quiet
 def float_to_int(x: Array, dtype: DTypeLike) -> Array:
     """Truncate float32 or float16 toward zero to int32 or int64; saturates, NaN becomes 0."""
     limits = np.iinfo(np.dtype(dtype))
@@ -77,6 +83,7 @@ def int_to_float(x: Array) -> Float32:
     return x.astype(np.float32)
 
 
+@_quiet
 def cast(x: Array, dtype: DTypeLike) -> Array:
     """Convert among float32, float16, int32, int64 and bool; always a fresh array.
 

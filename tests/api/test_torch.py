@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import vkml
 from vkml_core.public import PUBLIC
@@ -22,7 +23,16 @@ from . import (
     test_random,
 )
 from .case import Case, leaves
-from .support import COMPOSED, EXACT, GRADIENT, assert_close, assert_same, to_torch, to_vkml
+from .support import (
+    COMPOSED,
+    EXACT,
+    GRADIENT,
+    assert_close,
+    assert_same,
+    distinct,
+    to_torch,
+    to_vkml,
+)
 
 CASES = [
     *cases_elementwise.CASES,
@@ -60,7 +70,10 @@ def test_gradient(case: Case) -> None:
     inputs = [t.requires_grad_() for t in leaves(args)]
     theirs = to_torch(list(case.args), torch.float64)
     their_inputs = [t.requires_grad_() for t in leaves(theirs)]
-    outs, their_outs = leaves(_some(case.run(args))), leaves(_some(case.run_theirs(theirs, FLOAT)))
+    outs, their_outs = (
+        leaves(_some(case.run(args))),
+        leaves(_some(case.run_theirs(theirs, torch.float64))),
+    )
     seeds = [np.cos(np.arange(o.size, dtype=np.float32)).reshape(o.shape) for o in outs]
     got = vkml.grad(outs, inputs, [vkml.tensor(s) for s in seeds], allow_unused=True)
     want = torch.autograd.grad(
@@ -71,9 +84,6 @@ def test_gradient(case: Case) -> None:
         found = np.zeros(x.shape, np.float32) if g is None else g.numpy()
         expected = np.zeros(x.shape) if w is None else w.numpy()
         assert_close(found, expected, GRADIENT, signs=False)
-
-
-FLOAT = torch.float64
 
 
 def _some(result: Any) -> Any:
@@ -135,52 +145,66 @@ def test_signs_of_zeros_in_maximum_and_relu() -> None:
     assert not np.signbit(vkml.sign(b).numpy()).any()
 
 
-def _second(function: Any, module: Any, value: np.ndarray) -> tuple[Any, Any]:
-    x = vkml.tensor(value, requires_grad=True)
-    (first,) = vkml.grad(function(x).sum(), x, create_graph=True)
-    (second,) = vkml.grad((first * first).sum(), x)
-    y = torch.from_numpy(value).requires_grad_()
-    (their_first,) = torch.autograd.grad(module(y).sum(), y, create_graph=True)
-    (their_second,) = torch.autograd.grad((their_first * their_first).sum(), y)
-    return second, their_second
-
-
-SMOOTH = {
-    "exp": torch.exp,
-    "log": torch.log,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-    "erf": torch.erf,
-    "erfc": torch.erfc,
-    "sqrt": torch.sqrt,
-    "rsqrt": torch.rsqrt,
-    "reciprocal": torch.reciprocal,
-    "sin": torch.sin,
-    "tan": torch.tan,
-    "expm1": torch.expm1,
-    "log1p": torch.log1p,
-    "gelu": torch.nn.functional.gelu,
-    "silu": torch.nn.functional.silu,
-    "softplus": torch.nn.functional.softplus,
-    "prod": torch.prod,
-    "logsumexp": lambda x: torch.logsumexp(x, 0),
-    "softmax": lambda x: torch.softmax(x, 0) ** 2,
-    "std": torch.std,
+SMOOTH = ("exp", "log", "tanh", "sigmoid", "erf", "erfc", "sqrt", "rsqrt", "reciprocal")
+SMOOTH += ("sin", "cos", "tan", "exp2", "expm1", "log2", "log10", "log1p", "square")
+SECOND: dict[str, Any] = {
+    **{n: lambda m, x, n=n: getattr(m, n)(x) for n in SMOOTH},
+    "softmax": lambda m, x: m.softmax(x, 0) ** 2,
+    "logsumexp": lambda m, x: m.logsumexp(x, 0),
+    "prod": lambda m, x: m.prod(x),
+    "std": lambda m, x: m.std(x) ** 3,
+    "cumsum": lambda m, x: m.cumsum(m.exp(x), 0),
+    "matmul": lambda m, x: m.matmul(x.reshape(2, 2), m.exp(x.reshape(2, 2))),
+    "gather": lambda m, x: x[[0, 0, 3]] * x[[1, 2, 3]],
+    "slice": lambda m, x: x[1:] * x[:-1],
+    "pow": lambda m, x: x**x,
 }
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", SECOND)
 def test_second_derivative(name: str) -> None:
-    function = getattr(vkml, name)
-    ours = (lambda x: vkml.softmax(x, 0) ** 2) if name == "softmax" else function
-    got, want = _second(ours, SMOOTH[name], np.array([0.3, 0.7, 1.1, 0.45], np.float32))
-    assert_close(got.numpy(), want.numpy(), GRADIENT, signs=False)
+    value = np.array([0.3, 0.7, 1.1, 0.45], np.float32)
+    x = vkml.tensor(value, requires_grad=True)
+    (first,) = vkml.grad(SECOND[name](vkml, x).sum(), x, create_graph=True)
+    (second,) = vkml.grad((first * first).sum(), x)
+    y = torch.from_numpy(value).double().requires_grad_()
+    (their_first,) = torch.autograd.grad(SECOND[name](torch, y).sum(), y, create_graph=True)
+    (their_second,) = torch.autograd.grad((their_first * their_first).sum(), y)
+    assert_close(second.numpy(), their_second.numpy(), GRADIENT, signs=False)
+
+
+WINDOWS: dict[str, Any] = {
+    "conv2d": (vkml.conv2d, F.conv2d),
+    "max_pool2d": (lambda x, w: vkml.max_pool2d(x * x, 2), lambda x, w: F.max_pool2d(x * x, 2)),
+    "avg_pool2d": (lambda x, w: vkml.avg_pool2d(x * x, 2), lambda x, w: F.avg_pool2d(x * x, 2)),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_second_derivative_of_windows(name: str) -> None:
+    ours, theirs = WINDOWS[name]
+    values = distinct(1, 2, 5, 4) / 4, distinct(3, 2, 2, 2) / 4
+    xs = [vkml.tensor(v, requires_grad=True) for v in values]
+    ys = [torch.from_numpy(v).double().requires_grad_() for v in values]
+    (first,) = vkml.grad((ours(*xs) ** 2).sum(), xs[0], create_graph=True)
+    got = vkml.grad((first**2).sum(), xs, allow_unused=True)
+    (first,) = torch.autograd.grad((theirs(*ys) ** 2).sum(), ys[0], create_graph=True)
+    want = torch.autograd.grad((first**2).sum(), ys, allow_unused=True)
+    for g, w in zip(got, want, strict=True):
+        assert (g is None) == (w is None)
+        if w is not None:
+            assert_close(g.numpy(), w.numpy(), GRADIENT, signs=False)
 
 
 def test_default_arguments_are_pytorchs() -> None:
     x = np.array([[0.5, -1.0, 2.0], [1.0, 1.5, -0.25]], np.float32)
     for name in ("elu", "leaky_relu", "softplus", "gelu", "silu"):
-        theirs = getattr(torch.nn.functional, name)(torch.from_numpy(x))
+        theirs = getattr(F, name)(torch.from_numpy(x))
         assert_same(getattr(vkml, name)(vkml.tensor(x)), theirs, COMPOSED)
     assert_same(vkml.var(vkml.tensor(x)), torch.var(torch.from_numpy(x)), COMPOSED)
     assert_same(vkml.tril(vkml.tensor(x)), torch.tril(torch.from_numpy(x)), EXACT)
+
+
+def test_arange_without_elements_is_empty() -> None:
+    """PyTorch raises an error here, NumPy and vkml give no element."""
+    assert vkml.arange(5, 2).shape == vkml.arange(0.5, 0.0).shape == (0,)

@@ -21,7 +21,8 @@ Outputs = Any
 
 def leaf(array: Array) -> Tensor:
     """Make a leaf that requires a gradient."""
-    return vkml.tensor(array, requires_grad=True)
+    made: Tensor = vkml.tensor(array, requires_grad=True)
+    return made
 
 
 def weights(order: int, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
@@ -33,7 +34,7 @@ def weights(order: int, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 def weighted_sum(order: int, tensors: Sequence[Tensor]) -> Tensor:
     """Give Σ weight · element over several tensors."""
     numbers = weights(order, [t.shape for t in tensors])
-    total = vkml.tensor(0.0)
+    total: Tensor = vkml.tensor(0.0)
     for t, w in zip(tensors, numbers, strict=True):
         total = total + (t * vkml.tensor(w.astype(np.float32))).sum()
     return total

@@ -134,7 +134,10 @@ def test_pow_at_special_values_is_torchs() -> None:
         np.testing.assert_allclose(found, want.numpy(), rtol=1e-6)
 
 
-SMOOTH: Final = "abs exp exp2 expm1 sin cos tan tanh sigmoid erf erfc sqrt rsqrt reciprocal log log2 log10 log1p"
+SMOOTH: Final = (
+    "abs exp exp2 expm1 sin cos tan tanh sigmoid erf erfc sqrt rsqrt reciprocal log log2 log10 "
+    "log1p"
+)
 SPECIAL: Final = [0.0, -0.0, 1.0, -1.0, 20.0, -20.0, 1e-30, -1e-30, INF, -INF, float("nan")]
 
 

@@ -13,12 +13,12 @@ import torch
 import vkml
 from vkml import Tensor
 
-from .cases import ROWS, Case
-from .compositions import COMPOSITIONS
+from .case import Case
+from .cases import CASES
 from .derivatives import STEP, assert_close, exact, floating, gradients, leaf, weighted_sum
 from .evaluate import Array, evaluate
 
-SMALL: Final = [c for c in (*ROWS, *COMPOSITIONS) if sum(a.size for a in c.arrays()) <= 16]
+SMALL: Final = [c for c in CASES if sum(a.size for a in c.arrays()) <= 16]
 small_case = pytest.mark.parametrize("case", SMALL, ids=lambda c: c.name)
 
 
@@ -129,7 +129,7 @@ def test_mixed_partials_do_not_depend_on_the_order(
     np.testing.assert_allclose(found, found[0], rtol=1e-7, atol=1e-9)
 
 
-def penalty(m: Any, x: Any, w: Any, v: Any, grad: Callable[[Any, Any], Any]) -> Any:
+def penalty(m: Any, grad: Callable[[Any, Any], Any], x: Any, w: Any, v: Any) -> Any:
     """A loss with the norm of an input gradient in it: Gulrajani et al. (2017)."""
     hidden = m.tanh(x @ w)
     score = (hidden @ v).sum()
@@ -141,9 +141,9 @@ def test_gradient_penalty_is_that_of_torch() -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=s).astype(np.float32) for s in ((4, 3), (3, 5), (5, 1))]
     ours = [leaf(a) for a in arrays]
-    penalty(vkml, *ours, lambda s, x: vkml.grad(s, x, create_graph=True)[0]).backward()
+    penalty(vkml, lambda s, x: vkml.grad(s, x, create_graph=True)[0], *ours).backward()
     theirs = [torch.tensor(a, requires_grad=True) for a in arrays]
-    penalty(torch, *theirs, lambda s, x: torch.autograd.grad(s, x, create_graph=True)[0]).backward()
+    penalty(torch, lambda s, x: torch.autograd.grad(s, x, create_graph=True)[0], *theirs).backward()
     for a, b in zip(ours, theirs, strict=True):
         assert a.grad is not None and b.grad is not None
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-5, atol=1e-6)

@@ -1,10 +1,14 @@
 """Elementary functions: correctly rounded, by long double and mpmath as independent judges."""
 
+import hashlib
 import math
 import os
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -112,8 +116,8 @@ def test_kernel_stays_within_a_quarter_of_its_bound(name: str) -> None:
     rng = np.random.default_rng(7)
     spread = np.exp2(rng.uniform(-14, 7, 6000)) * rng.choice([-1, 1], 6000)
     near_one = 1 + rng.standard_normal(2000) * 0.02
-    x = np.concatenate([every(1 << 20, seed=1), spread.astype(np.float32), near_one])
-    x = x.astype(np.float32)
+    usual = np.concatenate([spread, near_one]).astype(np.float32)
+    x = np.concatenate([every(1 << 20, seed=1), usual])
     x = x[f.inside(x)]
     value = f.kernel(x.astype(np.float64))
     in_range = (np.abs(value) > 2.0**-151) & (np.abs(value) < 2.0**129) & (np.abs(x) < 2.0**120)
@@ -146,7 +150,7 @@ def test_exact_rounding_matches_the_conversion_of_float64() -> None:
     ties = (1 + np.arange(100) * 2.0**-24) * np.exp2(rng.integers(-150, 127, 100))
     with np.errstate(over="ignore"):
         want = np.concatenate([values, ties, -ties]).astype(np.float32)
-    fractions = [exact.Fraction(v) for v in np.concatenate([values, ties, -ties])]
+    fractions = [Fraction(v) for v in np.concatenate([values, ties, -ties])]
     got = np.array([exact.round_to_float32(v) for v in fractions])
     np.testing.assert_array_equal(got, want)
 
@@ -191,9 +195,28 @@ print(hashlib.sha256(b"".join(v.tobytes() for v in out)).hexdigest())
 def digest_without(features: str) -> str:
     environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features}
     command = [sys.executable, "-W", "ignore", "-c", DIGEST]
-    return subprocess.run(command, env=environment, check=True, capture_output=True).stdout.decode()
+    root = Path(__file__).parents[2]
+    run = subprocess.run(command, env=environment, cwd=root, check=True, capture_output=True)
+    return run.stdout.decode()
 
 
 def test_vector_units_do_not_matter() -> None:
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
     assert digest_without(" ".join(simd["found"])) == digest_without("")
+
+
+def test_an_exhaustive_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "exhaustive.py"
+    exhaustive = runpy.run_path(str(script))
+    run, load, combine = (exhaustive[name] for name in ("run", "load", "combine"))
+    monkeypatch.setitem(run.__globals__, "BLOCK", 1 << 22)
+    monkeypatch.setitem(run.__globals__, "BLOCKS", 2)
+    state = tmp_path / "state.json"
+    run("sqrt", state)
+    monkeypatch.setitem(run.__globals__, "BLOCKS", 3)
+    resumed = run("sqrt", state)
+    inputs = np.arange(3 << 22, dtype=np.uint32).view(np.float32)
+    blocks = [hashlib.sha256(block).digest() for block in np.split(ELEMENTARY["sqrt"](inputs), 3)]
+    assert resumed == hashlib.sha256(b"".join(blocks)).hexdigest() == combine(load(state, "sqrt"))
+    with pytest.raises(ValueError, match="sqrt"):
+        load(state, "exp")

@@ -14,6 +14,7 @@ from vkml_core.autograd import gradients
 from vkml_core.backend import Capabilities
 from vkml_core.dtypes import DType, float16, float32, int64
 from vkml_core.graph import Node, build, const, data, full, pending_inputs, reachable
+from vkml_core.ops.rules import flip
 from vkml_core.ops.spec import REGISTRY
 from vkml_core.schedule import Scheduled, schedule
 from vkml_core.shapes import Shape, size
@@ -57,11 +58,13 @@ class Program:
         for _ in range(self.dice.randint(1, 4)):
             dims = [self.dice.randint(0 if self.dice.random() < 0.05 else 1, 4) for _ in range(4)]
             shape = tuple(dims[: self.dice.randint(0, 3)])
+            if self.leaves and self.dice.random() < 0.5:
+                shape = self.leaves[-1].shape
             self.leaves.append(leaf(*shape, dtype=self.dice.choice((float32, float32, float16))))
         self.nodes.extend(self.leaves)
         moves = (*([self._unary] * 3), *([self._binary] * 4), *([self._view] * 5), self._reduce)
         while len(self.nodes) < count:
-            moved = self.dice.choice((*moves, self._matmul, self._other, self._assign))()
+            moved = self.dice.choice((*moves, self._matmul, self._other, self._assign, self._assign))()
             self.nodes.extend(n for n in moved if size(n.shape) <= 256)
 
     def _pick(self) -> Node:
@@ -152,10 +155,15 @@ class Program:
         return [build.contiguous(x)]
 
     def _assign(self) -> list[Node]:
-        """Assign to a leaf, or to what was assigned to one before."""
+        """Assign to a leaf, or to what was assigned to one before; mostly something new."""
         held = [n for n in self.nodes if n in self.leaves or n.op.name == "assign"]
         dest = self.dice.choice(held)
-        return [build.assign(dest, self._partner(dest))]
+        source = self._partner(dest)
+        if self.dice.random() < 0.8:
+            source = build.sub(source, self._partner(dest))
+        if self.dice.random() < 0.3:
+            source = flip(source, range(len(source.shape)))
+        return [build.assign(dest, source)]
 
 
 def parameter(*shape: int) -> Node:

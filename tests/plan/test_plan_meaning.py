@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, combinations
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from null_device import NullBuffer, NullDevice, evaluate
 
 from vkml_core.graph import Node, pending_inputs, reachable
 from vkml_core.ops.spec import Kind
-from vkml_core.plan import Plan, SlotKind
+from vkml_core.plan import Hazard, Plan, SlotKind
 from vkml_core.schedule import Scheduled
 from vkml_core.schedule.clean import deduplicate, prune
 from vkml_core.schedule.group import group
@@ -120,22 +122,32 @@ def byte_ranges(plan: Plan, slots: Sequence[int]) -> list[tuple[object, int, int
     return found
 
 
-def conflicting_pairs(plan: Plan) -> list[tuple[int, int]]:
-    """List (i, j), i < j, whose bytes overlap with a write among them: the plain definition."""
+def conflicts(plan: Plan) -> dict[tuple[int, int], set[Hazard]]:
+    """Map (i, j), i < j, to the kinds of overlap of their bytes: the plain definition."""
     reads = [
         byte_ranges(plan, [o.slot for o in s.operands if 0 not in o.view.shape]) for s in plan.steps
     ]
     writes = [byte_ranges(plan, [s.write]) for s in plan.steps]
+    sides = {Hazard.RAW: (writes, reads), Hazard.WAR: (reads, writes), Hazard.WAW: (writes, writes)}
+    found: dict[tuple[int, int], set[Hazard]] = {}
+    for i, j in combinations(range(len(plan.steps)), 2):
+        kinds = {h for h, (a, b) in sides.items() if overlap(a[i], b[j])}
+        if kinds:
+            found[i, j] = kinds
+    return found
 
-    def overlap(a: list[tuple[object, int, int]], b: list[tuple[object, int, int]]) -> bool:
-        return any(m == n and s < v and u < t for m, s, t in a for n, u, v in b)
 
-    return [
-        (i, j)
-        for j in range(len(plan.steps))
-        for i in range(j)
-        if overlap(writes[i], reads[j] + writes[j]) or overlap(reads[i], writes[j])
-    ]
+def overlap(a: list[tuple[object, int, int]], b: list[tuple[object, int, int]]) -> bool:
+    return any(m == n and s < v and u < t for m, s, t in a for n, u, v in b)
+
+
+def fewest(pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Give the fewest points such that each (i, j) has one in i < point ≤ j."""
+    points: list[int] = []
+    for i, j in sorted(pairs, key=lambda pair: pair[1]):
+        if not points or points[-1] <= i:
+            points.append(j)
+    return points
 
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
@@ -145,11 +157,25 @@ def test_barriers_cover_every_overlap_and_are_the_fewest(
 ) -> None:
     roots, donated = draw(dice)
     plan = plan_of(roots, donated, fusion=fusion, alignment=alignment).plan
-    pairs = conflicting_pairs(plan)
-    for i, j in pairs:
-        assert any(b.before <= j and b.after >= i for b in plan.barriers), (i, j)
-    points: list[int] = []
-    for i, j in sorted(pairs, key=lambda pair: pair[1]):
-        if not points or points[-1] <= i:
-            points.append(j)
-    assert [b.before for b in plan.barriers] == points
+    found = conflicts(plan)
+    for (i, j), kinds in found.items():
+        serving = [b.hazards for b in plan.barriers if b.before <= j and b.after >= i]
+        assert serving, (i, j)
+        assert kinds - {Hazard.WAR} <= frozenset().union(*serving), (i, j)
+    assert [b.before for b in plan.barriers] == fewest(found)
+
+
+@given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
+@settings(max_examples=100, deadline=None)
+def test_sharing_memory_adds_no_barrier(
+    dice: random.Random, fusion: bool, alignment: int
+) -> None:
+    roots, donated = draw(dice)
+    plan = plan_of(roots, donated, fusion=fusion, alignment=alignment).plan
+    ends = list(accumulate(s.nbytes for s in plan.slots))
+    apart = tuple(
+        replace(s, offset=end - s.nbytes) if s.kind is SlotKind.TEMP else s
+        for s, end in zip(plan.slots, ends, strict=True)
+    )
+    alone = add_barriers(replace(plan, slots=apart, arena=ends[-1]))
+    assert [b.before for b in plan.barriers] == [b.before for b in alone.barriers]

@@ -1,10 +1,11 @@
 """The slow and certain evaluation: 240 decimal digits, then one rounding to float32.
 
 It serves the few inputs (about one in ten million) whose float64 value lies too near a rounding
-boundary; their results are neither 0 nor Inf nor, for erf and tanh, ±1. Every formula below keeps more than 60 correct digits: the worst cancellation is that
-of erfc(x) = 1 - erf(x) near x = 10 and of tiny arguments (45 digits), the largest loss in a
-reduction is 39 digits (sin of 3e38). No float32 input of these functions, exp2(-150) apart, comes
-nearer than 2^-80 (25 digits) to a midpoint, so 60 digits decide them all.
+boundary; their results are neither 0 nor Inf nor, for erf and tanh, ±1. Every formula below keeps
+more than 60 correct digits: the worst cancellation is that of erfc(x) = 1 - erf(x) near x = 10
+and of tiny arguments (45 digits), the largest loss in a reduction is 39 digits (sin of 3e38). No
+float32 input of these functions, exp2(-150) apart, comes nearer than 2^-80 (25 digits) to a
+midpoint, so 60 digits decide them all.
 """
 
 import math

@@ -80,7 +80,8 @@ def _expm1_float64(x: Float64) -> Float64:
     scale = power_of_two(k >> 7)
     root = _ROOT.take(index, mode="clip")
     low = root * _expm1_small(r) + _ROOT_LOW.take(index, mode="clip")
-    return (root * scale - 1) + low * scale
+    value: Float64 = (root * scale - 1) + low * scale
+    return value
 
 
 def _clip(x: Float64, low: float, high: float) -> Float64:

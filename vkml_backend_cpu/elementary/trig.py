@@ -2,8 +2,8 @@
 
 The reduction of Payne and Hanek (1983) in integers: |x| = M 2^E with a 24-bit M. The table holds
 2/pi 2^(E+126) modulo 2^128 for each E, so four 32-bit products give |x| 2/pi modulo 4 with 126
-fractional bits and an error below 2^-102. No float32 comes nearer to a multiple of pi/2 than a
-fraction of 2^-32, so at least 70 bits of the remainder are right.
+fractional bits and an error below 2^-102. By the continued fractions of 2/pi 2^E no float32 is
+nearer than 2^-29.9 to a multiple of pi/2, so at least 72 bits of the remainder are right.
 """
 
 import math
@@ -20,7 +20,7 @@ _EXPONENTS = range(-1, 128)  # of the table: 0.5 <= |x| < 2^128
 
 
 def _two_over_pi_limbs() -> list[Words]:
-    """Four tables, lowest limb first, of floor(2/pi 2^(E+126)) mod 2^128 with E = exponent - 23."""
+    """Four tables, lowest limb first, of floor(2/pi 2^(E+126)) mod 2^128, E = exponent - 23."""
     two_over_pi = 2 / Fraction(pi())
     windows = [int(two_over_pi * 2 ** (e - 23 + 126)) for e in _EXPONENTS]
     limbs = [[(w >> 32 * i) & 0xFFFFFFFF for w in windows] for i in range(4)]

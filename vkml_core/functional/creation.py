@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from vkml_core.dtypes import (
     scalar_category,
     to_dtype,
 )
-from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError
+from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, OutOfMemoryError
 from vkml_core.functional.common import NUMBER_TYPES, number_arg, shape_args, tensor_arg, wrap
 from vkml_core.functional.elementwise import call, where
 from vkml_core.functional.shape import count
@@ -30,6 +31,8 @@ from vkml_core.shapes import MAX_RANK, check_shape, to_int
 from vkml_core.tensor import Tensor
 
 Device = str | None
+HOST_LIMIT: Final = 2**28
+"""The most elements of a range of floats, which is worked out on the host in float64."""
 
 
 def device_name(device: object) -> str:
@@ -191,13 +194,20 @@ def arange(
     floating = "float" in {scalar_category(v) for v in (first, last, step)}
     wanted = (float32 if floating else int64) if dtype is None else to_dtype(dtype)
     if floating:
-        length = max(0, int(np.ceil((numbers[1] - numbers[0]) / numbers[2])))
-        check_shape((length,), "arange")
+        length = _host_length(max(0, math.ceil((numbers[1] - numbers[0]) / numbers[2])), "arange")
         host = numbers[0] + np.arange(length, dtype=np.float64) * numbers[2]
         return upload(_convert(host, wanted), wanted, name)
     begin, end, by = (to_int(v, "arange") for v in (first, last, step))
     span = range(begin, end, by)
     return convert(count(len(span), begin, name, by), wanted)
+
+
+def _host_length(n: int, op: str) -> int:
+    if n > HOST_LIMIT:
+        raise OutOfMemoryError(
+            f"{op}: {n} numbers would be worked out on the host, the limit is {HOST_LIMIT}"
+        )
+    return n
 
 
 def convert(x: Tensor, dtype: DType) -> Tensor:
@@ -211,7 +221,7 @@ def linspace(start: float, end: float, steps: int, device: Device = None) -> Ten
     n = to_int(steps, "linspace: steps")
     if n < 0:
         raise ArgumentError(f"linspace: steps must be ≥ 0, got {n}")
-    check_shape((n,), "linspace")
+    _host_length(n, "linspace")
     ends = number_arg(start, "linspace: start"), number_arg(end, "linspace: end")
     with np.errstate(invalid="ignore", over="ignore"):
         host = np.linspace(*ends, n, dtype=np.float64)

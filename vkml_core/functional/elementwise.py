@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from vkml_core.dtypes import DType, Scalar, bool_, float32, promote_scalar
+from vkml_core.dtypes import INTS, DType, Scalar, bool_, float32, promote_scalar
 from vkml_core.errors import ArgumentError
 from vkml_core.functional.common import (
     Operand,
@@ -23,8 +23,15 @@ from vkml_core.public import PUBLIC, public
 from vkml_core.shapes import broadcast
 from vkml_core.tensor import Tensor
 
-ON_BOOL: Final = {"add": "bitwise_or", "mul": "bitwise_and"}
+ON_BOOL: Final = {
+    "add": "bitwise_or",
+    "mul": "bitwise_and",
+    "maximum": "bitwise_or",
+    "minimum": "bitwise_and",
+}
 """What PyTorch's arithmetic means for two bool tensors."""
+ROUNDINGS: Final = ("floor", "ceil", "round", "trunc")
+"""They give integers back as they are."""
 
 
 def _unary(spec: OpSpec) -> Callable[[Tensor], Tensor]:
@@ -32,6 +39,8 @@ def _unary(spec: OpSpec) -> Callable[[Tensor], Tensor]:
 
     def function(input: Tensor) -> Tensor:
         x = tensor_arg(input, f"{spec.name}: input").node
+        if spec.name in ROUNDINGS and x.dtype in INTS:
+            return wrap(x)
         if needs_float and not x.dtype.is_floating_point:
             x = cast(x, float32)
         return wrap(apply(spec, (x,)))

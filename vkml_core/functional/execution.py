@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from vkml_core import autograd, graph, runtime
-from vkml_core.dtypes import DType, to_dtype
+from vkml_core.dtypes import to_dtype
 from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, GradientError
-from vkml_core.functional.common import tensor_arg
+from vkml_core.functional.common import stop, tensor_arg
 from vkml_core.functional.creation import convert, device_name, upload
 from vkml_core.graph import build
 from vkml_core.plan import Plan
@@ -48,7 +48,10 @@ def plan(*tensors: Tensor) -> Plan:
 
 @public(method=False)
 def assign(dests: Sequence[Tensor] | Tensor, srcs: Sequence[Tensor] | Tensor) -> None:
-    """Give each destination the value of its source; all are checked before any is changed."""
+    """Give each destination the value that its source has now, so that two can be swapped.
+
+    All are checked before any is changed.
+    """
     to, values = _many("assign", dests), _many("assign", srcs)
     if len(to) != len(values):
         raise ArgumentError(f"assign: {len(to)} destinations and {len(values)} sources")
@@ -56,7 +59,8 @@ def assign(dests: Sequence[Tensor] | Tensor, srcs: Sequence[Tensor] | Tensor) ->
         fit(s, d)
         if d.requires_grad and (graph.grad_enabled() or not d.is_leaf):
             raise GradientError("assign: a destination requires a gradient; use vkml.no_grad()")
-    for d, s in zip(to, values, strict=True):
+    now = [stop(s) for s in values]
+    for d, s in zip(to, now, strict=True):
         d.assign_(s)
 
 
@@ -132,7 +136,8 @@ def to(input: Tensor, target: Any = None, *, dtype: Any = None, device: Any = No
 
 
 def _is_dtype(value: Any) -> bool:
-    if isinstance(value, DType):
+    """Whether `to`'s target is a dtype: everything is but a string that names none."""
+    if not isinstance(value, str):
         return True
     try:
         to_dtype(value)

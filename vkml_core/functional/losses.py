@@ -62,8 +62,9 @@ def huber_loss(
     bend = number_arg(delta, "huber_loss: delta")
     if not bend > 0:
         raise ArgumentError(f"huber_loss: delta must be > 0, got {bend}")
-    d = call("abs", x - y)
-    loss = where(d <= bend, d * d * 0.5, (d - 0.5 * bend) * bend)
+    e = x - y
+    d = call("abs", e)
+    loss = where(d <= bend, e * e * 0.5, (d - 0.5 * bend) * bend)
     return _reduced("huber_loss", loss, reduction)
 
 
@@ -88,19 +89,20 @@ def kl_div(
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
-    reduction: str = "mean",
     weight: Tensor | None = None,
+    reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """−y ln σ(x) − (1 − y) ln(1 − σ(x)), as max(x, 0) − x·y + ln(1 + e^−|x|)."""
     op = "binary_cross_entropy_with_logits"
     x, y = _pair(op, input, target)
-    tail = call("log1p", call("exp", -call("abs", x)))
+    # At x = 0 all branches are those of x ≥ 0, so that their derivatives add up to σ(0).
+    tail = call("log1p", call("exp", where(x >= 0.0, -x, x)))
     if pos_weight is None:
-        loss = call("relu", x) - x * y + tail
+        loss = call("maximum", x, 0.0) - x * y + tail
     else:
         heavy = (float_arg(pos_weight, f"{op}: pos_weight") - 1.0) * y + 1.0
-        loss = (1.0 - y) * x + heavy * (tail + call("relu", -x))
+        loss = (1.0 - y) * x + heavy * (tail + call("maximum", 0.0, -x))
     if weight is not None:
         loss = loss * float_arg(weight, f"{op}: weight")
     return _reduced(op, loss, reduction)

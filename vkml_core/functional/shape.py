@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from vkml_core.dtypes import Scalar, int64, promote
 from vkml_core.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -30,6 +30,8 @@ from vkml_core.shapes import (
     to_ints,
 )
 from vkml_core.tensor import Tensor
+
+MAX_CHUNKS: Final = 2**16
 
 
 @public()
@@ -209,13 +211,16 @@ def split(
 
 @public()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along `dim` into at most `chunks` pieces of equal size (the last may be smaller)."""
+    """Cut along `dim` into at most `chunks` pieces of equal size (the last may be smaller).
+
+    An empty dimension gives that many empty pieces.
+    """
     x = tensor_arg(input, "chunk: input")
     n = to_int(chunks, "chunk: chunks")
-    if n < 1:
-        raise ArgumentError(f"chunk: chunks must be ≥ 1, got {n}")
+    if not 1 <= n <= MAX_CHUNKS:
+        raise ArgumentError(f"chunk: chunks must be ≥ 1 and ≤ {MAX_CHUNKS}, got {n}")
     have = x.shape[check_axis(dim, x.ndim, "chunk")]
-    return split(x, max(1, -(-have // n)), dim)
+    return split(x, -(-have // n) if have else (0,) * n, dim)
 
 
 @public()

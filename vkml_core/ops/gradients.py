@@ -56,15 +56,14 @@ def expand_gradient(node: Node, g: Node) -> Node:
 def slice_gradient(node: Node, g: Node) -> Node:
     """Put each element back at its place, zeros between: the adjoint of a strided slice."""
     x, a = node.inputs[0], node.attrs
-    if size(node.shape) == 0:
-        return const(x, 0)
     back = [i for i, step in enumerate(a.step) if step < 0]
-    low = tuple(
-        s + (n - 1) * k if k < 0 else s for s, n, k in zip(a.start, a.length, a.step, strict=True)
-    )
     interior = tuple(abs(k) - 1 for k in a.step)
+    low = tuple(
+        min(s, s + (n - 1) * k) if n else d
+        for s, n, k, d in zip(a.start, a.length, a.step, x.shape, strict=True)
+    )
     high = tuple(
-        d - lo - (n - 1) * (i + 1) - 1
+        d - lo - (n - 1) * (i + 1) - 1 if n else 0
         for d, lo, n, i in zip(x.shape, low, a.length, interior, strict=True)
     )
     return pad(flip(g, back), 0, low=low, high=high, interior=interior)

@@ -10,7 +10,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import vkml
 
-from .cases import Case, apart, given, positive, real, same, unit
+from .case import Case, apart, given, positive, real, same, unit
 
 LABELS: Final = [2, 0, 2, 1]
 IGNORED: Final = [2, -1, 0, 1]

@@ -1,0 +1,75 @@
+"""Temporaries share the arena: soundly, aligned, and in less space than side by side."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from graphs import leaf, plan_of, training_step
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vkml_core.graph import Node, build
+from vkml_core.plan import SlotKind
+from vkml_core.schedule.ranges import RangeMap
+from vkml_core.verify import verify
+
+
+def tangle(dice: random.Random, count: int) -> Node:
+    """Make a graph whose temporaries have many sizes and lifetimes."""
+    alive = [leaf(3)]
+    for _ in range(count):
+        one = build.sum(dice.choice(alive[-20:]), axes=(0,))
+        wide = build.expand(build.reshape(one, shape=(1,)), shape=(dice.randint(1, 60),))
+        alive.append(build.neg(wide))
+    total = build.sum(alive[0], axes=(0,))
+    for node in alive[1:]:
+        total = total + build.sum(node, axes=(0,))
+    return total
+
+
+@given(dice=st.randoms(use_true_random=False), alignment=st.sampled_from((1, 4, 64)))
+@settings(max_examples=60, deadline=None)
+def test_tangled_lifetimes_never_lose_bytes(dice: random.Random, alignment: int) -> None:
+    verify(plan_of([tangle(dice, 60)], alignment=alignment).plan, alignment=alignment)
+
+
+@pytest.mark.parametrize("fusion", [False, True])
+def test_a_training_step_needs_less_than_its_temporaries_together(fusion: bool) -> None:
+    roots, donated = training_step(batch=256)
+    plan = plan_of(roots, donated, fusion=fusion, alignment=16).plan
+    assert plan.notes["arena_bytes"] == plan.arena
+    sizes = [s.nbytes for s in plan.slots if s.kind is SlotKind.TEMP]
+    assert plan.notes["temp_bytes"] == sum(sizes)
+    assert max(sizes) < plan.arena < sum(sizes)
+
+
+def test_a_chain_needs_two_ranges() -> None:
+    node = leaf(100)
+    for _ in range(50):
+        node = build.neg(build.abs(node))
+    assert plan_of([node], alignment=64).plan.arena == 2 * 448
+
+
+def test_slots_without_bytes_take_no_room() -> None:
+    plan = plan_of([build.neg(build.abs(leaf(0, 5)))]).plan
+    assert (len(plan.steps), plan.arena, plan.barriers) == (2, 0, ())
+    verify(plan, alignment=64)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=40),
+    st.integers(0, 40),
+    st.integers(0, 12),
+)
+def test_a_range_map_says_who_put_each_byte(
+    puts: list[tuple[int, int]], start: int, length: int
+) -> None:
+    ranges, owner = RangeMap(), [-1] * 60
+    for who, (at, count) in enumerate(puts):
+        ranges.put(at, at + count, who)
+        owner[at : at + count] = [who] * count
+    window = owner[start : start + length]
+    assert set(ranges.owners(start, start + length)) == set(window) - {-1}
+    for who in (set(window) | {0}) - {-1}:
+        assert ranges.owned_by(start, start + length, who) == all(o == who for o in window)
