@@ -19,8 +19,8 @@ def _is_float(x: Array) -> bool:
 
 def sign(x: Array) -> Array:
     """−1, 0 or 1; 0 for NaN."""
-    above: Array = (x > 0).astype(x.dtype)
-    return above - (x < 0).astype(x.dtype)
+    signs: Array = np.where(x > 0, x.dtype.type(1), np.where(x < 0, x.dtype.type(-1), 0))
+    return signs.astype(x.dtype)
 
 
 def relu(x: Array) -> Array:

@@ -138,7 +138,7 @@ def _reductions() -> Iterable[Case]:
 
 
 def _matrices() -> Iterable[Case]:
-    for (*batch, m, k, n) in ((3, 7, 5), (7, 40, 2), (2, 3, 4, 1, 5), (2, 5, 3, 0), (2, 2, 0, 3)):
+    for *batch, m, k, n in ((3, 7, 5), (7, 40, 2), (2, 3, 4, 1, 5), (2, 5, 3, 0), (2, 2, 0, 3)):
         left, right = (*batch, m, k), (*batch, k, n)
         what = f"{left} {right}"
         yield _case("matmul", rough("a", *left), rough("b", *right), what=what)
@@ -200,7 +200,10 @@ def _pools() -> Iterable[Case]:
         "padded": {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1), "dilation": (1, 1)},
         "dilated": {"kernel": (2, 3), "stride": (1, 2), "padding": (0, 1), "dilation": (3, 2)},
     }.items():
-        images = {"usual": rough("pool", 2, 3, *IMAGE), "special": _mixed("pool").reshape(1, 3, 4, 8)}
+        images = {
+            "usual": rough("pool", 2, 3, *IMAGE),
+            "special": _mixed("pool").reshape(1, 3, 4, 8),
+        }
         images["ties"] = ints("pool", -1, 1, 2, 3, *IMAGE).astype(np.float32)
         for what, x in images.items():
             yield _case("max_pool2d", x, what=f"{name} {what}", **window)
@@ -216,7 +219,11 @@ def _indexing() -> Iterable[Case]:
         index = ints("index", 0, 5, 3, 40, 2, dtype=dtype)
         for x in (anything("x", 3, 6, 2), bits("x", 3, 6, 2, dtype=dtype)):
             yield _case("gather", x, index, what=f"{x.dtype} {index.dtype}", axis=1)
-        for src in (rough("s", 3, 40, 2), anything("s", 3, 40, 2), bits("s", 3, 40, 2, dtype=dtype)):
+        for src in (
+            rough("s", 3, 40, 2),
+            anything("s", 3, 40, 2),
+            bits("s", 3, 40, 2, dtype=dtype),
+        ):
             what = f"{src.dtype} {index.dtype}"
             yield _case("scatter_add", src, index, what=what, axis=1, size=5)
     one = np.zeros((3, 4), np.int64)

@@ -167,8 +167,8 @@ def test_indices_out_of_range(wrong: int) -> None:
 def test_floor_divide_and_remainder_of_small_and_huge_quotients() -> None:
     """Near multiples of the divisor, where a rounded quotient is wrong, and far from them."""
     b = np.r_[rough("b", 200), anything("b", 200)]
-    near = b * ints("q", -999, 1000, 400).astype(np.float32)
     with np.errstate(all="ignore"):
+        near = b * ints("q", -999, 1000, 400).astype(np.float32)
         around = np.r_[near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, -b)]
     a = np.r_[around.astype(np.float32), anything("a", 400)]
     for op in ("floor_divide", "remainder"):

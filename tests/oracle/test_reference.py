@@ -22,7 +22,9 @@ REFERENCE = {
     **reference_windows.REFERENCE,
     **reference_moves.REFERENCE,
 }
-INTEGER_POWER = {"pow": lambda attrs, a, b: over(reference_elementwise.integer_power, a.dtype, a, b)}
+INTEGER_POWER = {
+    "pow": lambda attrs, a, b: over(reference_elementwise.integer_power, a.dtype, a, b)
+}
 """The power of floats has its own judge in tests/numerics, as the elementary functions have."""
 
 

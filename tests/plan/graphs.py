@@ -64,7 +64,9 @@ class Program:
         self.nodes.extend(self.leaves)
         moves = (*([self._unary] * 3), *([self._binary] * 4), *([self._view] * 5), self._reduce)
         while len(self.nodes) < count:
-            moved = self.dice.choice((*moves, self._matmul, self._other, self._assign, self._assign))()
+            moved = self.dice.choice(
+                (*moves, self._matmul, self._other, self._assign, self._assign)
+            )()
             self.nodes.extend(n for n in moved if size(n.shape) <= 256)
 
     def _pick(self) -> Node:

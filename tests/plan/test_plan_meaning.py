@@ -167,9 +167,7 @@ def test_barriers_cover_every_overlap_and_are_the_fewest(
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
 @settings(max_examples=100, deadline=None)
-def test_sharing_memory_adds_no_barrier(
-    dice: random.Random, fusion: bool, alignment: int
-) -> None:
+def test_sharing_memory_adds_no_barrier(dice: random.Random, fusion: bool, alignment: int) -> None:
     roots, donated = draw(dice)
     plan = plan_of(roots, donated, fusion=fusion, alignment=alignment).plan
     ends = list(accumulate(s.nbytes for s in plan.slots))

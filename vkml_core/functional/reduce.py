@@ -82,8 +82,10 @@ def var(input: Tensor, dim: Dims = None, correction: float = 1, keepdim: bool = 
 
 @public()
 def std(input: Tensor, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Tensor:
-    """Square root of `var`."""
-    return call("sqrt", var(input, dim, correction, keepdim))
+    """Square root of `var`; where the variance is 0 its gradient is 0."""
+    variance = var(input, dim, correction, keepdim)
+    flat = variance == 0.0
+    return where(flat, 0.0, call("sqrt", where(flat, 1.0, variance)))
 
 
 @public()
