@@ -43,6 +43,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@echo "== mypy --strict"
 	@$(BIN)/mypy
+	@$(BIN)/mypy examples/mnist benchmarks tools
 	@echo "== import contracts"
 	@$(BIN)/lint-imports
 	@echo "== Lint, format, types and imports are clean."

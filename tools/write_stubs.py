@@ -27,7 +27,6 @@ KNOWN: Final = {
     "Tensor": "vkml_core.tensor",
 }
 BUILT_IN: Final = {"int", "float", "bool", "str", "None", "tuple", "list", "object"}
-FACE: Final = ("__version__: str", "nn = vkml_nn", "optim = vkml_optim")
 NOTE: Final = "# Written by tools/write_stubs.py from the public table; do not edit.\n"
 
 
@@ -98,7 +97,7 @@ def face_stub() -> str:
         for alias in node.names
         if alias.asname is None
     ]
-    exports += ["import vkml_nn", "import vkml_optim", "from vkml import data as data"]
+    exports += [f"from vkml import {name} as {name}" for name in ("data", "nn", "optim")]
     body = [
         f"def {e.name}{signature(e.function, imports, False)}: ..."
         for e in PUBLIC.values()
@@ -107,7 +106,7 @@ def face_stub() -> str:
     needed = sorted(
         line for line in imports.lines if f"{line} as {line.split()[-1]}" not in exports
     )
-    return "\n".join([NOTE, *needed, *exports, "", *FACE, "", *body, ""])
+    return "\n".join([NOTE, *needed, *exports, "", "__version__: str", "", *body, ""])
 
 
 STUBS: Final = {

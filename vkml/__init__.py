@@ -36,13 +36,13 @@ _functions = {name: entry.function for name, entry in _PUBLIC.items() if name !=
 globals().update(_functions)
 
 
-_SUBMODULES = {"nn": "vkml_nn", "optim": "vkml_optim", "data": "vkml.data"}
+_SUBMODULES = ("nn", "optim", "data")
 
 
 def __getattr__(name: str) -> _Any:
     """Import a sub-package when it is first asked for: `vkml.nn`, `vkml.optim`, `vkml.data`."""
     if name in _SUBMODULES:
-        return _import_module(_SUBMODULES[name])
+        return _import_module(f"vkml.{name}")
     raise AttributeError(f"module 'vkml' has no attribute {name!r}")
 
 

@@ -39,13 +39,11 @@ from vkml_core.runtime import eager_mode as eager_mode
 from vkml_core.runtime import is_eager as is_eager
 from vkml_core.runtime import set_eager as set_eager
 from vkml_core.tensor import Tensor as Tensor
-import vkml_nn
-import vkml_optim
 from vkml import data as data
+from vkml import nn as nn
+from vkml import optim as optim
 
 __version__: str
-nn = vkml_nn
-optim = vkml_optim
 
 def neg(input: Tensor) -> Tensor: ...
 def abs(input: Tensor) -> Tensor: ...

@@ -140,6 +140,8 @@ class Tensor(Methods):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Start (or stop) collecting gradients in this leaf; gives the tensor itself."""
+        if not isinstance(requires_grad, bool | np.bool_):
+            raise ArgumentTypeError(f"requires_grad: expected True or False, got {requires_grad!r}")
         if requires_grad and not self.dtype.is_floating_point:
             raise DTypeError(
                 f"requires_grad: only floating-point tensors have gradients, got {self.dtype.name}"
@@ -285,7 +287,7 @@ class Tensor(Methods):
 def fit(src: object, dest: Tensor) -> Node:
     """Turn `src` into a node of `dest`'s shape, dtype and device."""
     if not isinstance(src, Tensor):
-        if not isinstance(src, bool | int | float | np.generic):
+        if not isinstance(src, bool | int | float | np.bool_ | np.integer | np.floating):
             got = type(src).__name__
             raise ArgumentTypeError(f"assign: expected a Tensor or a number, got {got}")
         return graph.const(dest.node, src.item() if isinstance(src, np.generic) else src)

@@ -48,8 +48,16 @@ def float_arg(value: object, what: str) -> Tensor:
 
 def number_arg(value: object, what: str) -> float:
     """Check that an argument is a real number."""
+    try:
+        return float(scalar_arg(value, what))
+    except OverflowError:
+        raise ArgumentError(f"{what}: {value} is too large for a float") from None
+
+
+def scalar_arg(value: object, what: str) -> Scalar:
+    """Check that an argument is a real number, and give it as Python's."""
     if isinstance(value, NUMBER_TYPES):
-        return float(value)
+        return value.item() if isinstance(value, np.generic) else value
     raise ArgumentTypeError(f"{what}: expected a number, got {type(value).__name__}")
 
 

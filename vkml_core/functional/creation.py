@@ -21,7 +21,7 @@ from vkml_core.dtypes import (
     to_dtype,
 )
 from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, OutOfMemoryError
-from vkml_core.functional.common import NUMBER_TYPES, number_arg, shape_args, tensor_arg, wrap
+from vkml_core.functional.common import number_arg, scalar_arg, shape_args, tensor_arg, wrap
 from vkml_core.functional.elementwise import call, where
 from vkml_core.functional.shape import count
 from vkml_core.graph import build, data, full
@@ -106,7 +106,7 @@ def tensor(
     array = _host(values)
     wanted = _inferred(values, array) if dtype is None else to_dtype(dtype)
     made = upload(_convert(array, wanted), wanted, name)
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_(requires_grad)
 
 
 @public(method=False)
@@ -126,12 +126,10 @@ def asarray(t: Tensor) -> npt.NDArray[Any]:
 def _filled(
     op: str, shape: Any, value: object, dtype: Any, device: Device, requires_grad: bool = False
 ) -> Tensor:
-    if not isinstance(value, NUMBER_TYPES):
-        raise ArgumentTypeError(f"{op}: value: expected a number, got {type(value).__name__}")
-    number: Scalar = value.item() if isinstance(value, np.generic) else value
+    number = scalar_arg(value, f"{op}: value")
     kind = DEFAULT[scalar_category(number)] if dtype is None else to_dtype(dtype)
     made = wrap(full(check_shape(shape, op), number, kind, device_name(device)))
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_(requires_grad)
 
 
 @public(method=False, name="full")
@@ -162,7 +160,9 @@ def ones(
 def full_like(t: Tensor, value: Scalar, dtype: Any = None) -> Tensor:
     """Like `full`, with the shape, dtype and device of `t`."""
     like = tensor_arg(t, "full_like: t")
-    return _filled("full_like", like.shape, value, dtype or like.dtype, like.device)
+    return _filled(
+        "full_like", like.shape, value, like.dtype if dtype is None else dtype, like.device
+    )
 
 
 @public(method=False)
@@ -294,7 +294,7 @@ def rand(
     sizes = shape_args("rand", shape)
     bits = random_bits(sizes, 24, seed, offset, device_name(device), "rand")
     made = convert(bits, float32) * 2.0**-24
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_(requires_grad)
 
 
 # Wichura (1988), algorithm AS 241, PPND7: about seven figures.
@@ -343,7 +343,7 @@ def randn(
     tail = call("sqrt", -call("log", 0.5 - call("abs", q)))
     outer = where(tail <= 5.0, _ratio(tail - 1.6, _MIDDLE), _ratio(tail - 5.0, _FAR))
     made = where(call("abs", q) <= 0.425, central, where(q < 0.0, -outer, outer))
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_(requires_grad)
 
 
 @public(method=False)

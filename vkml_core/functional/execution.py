@@ -92,8 +92,10 @@ def grad(
     outs, ins = _many("grad", outputs), _many("grad", inputs)
     if isinstance(grad_outputs, Tensor) or grad_outputs is None:
         seeds: list[Tensor | None] = [grad_outputs] * len(outs)
-    else:
+    elif isinstance(grad_outputs, Sequence):
         seeds = list(grad_outputs)
+    else:
+        raise ArgumentTypeError(f"grad: grad_outputs: expected tensors, got {grad_outputs!r}")
     if len(seeds) != len(outs):
         raise ArgumentError(f"grad: {len(outs)} outputs and {len(seeds)} grad_outputs")
     for i, t in enumerate(ins):

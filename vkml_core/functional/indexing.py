@@ -10,7 +10,7 @@ import numpy as np
 from vkml_core.dtypes import INTS, bool_, int64
 from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, IndexError_, ShapeError
 from vkml_core.functional.common import bool_arg, same_device, tensor_arg, wrap
-from vkml_core.functional.creation import tensor
+from vkml_core.functional.creation import convert, tensor
 from vkml_core.functional.elementwise import where
 from vkml_core.graph import Node, build
 from vkml_core.ops.rules import expand, reshape, slice_axis
@@ -123,7 +123,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> tuple[Te
 def getitem(input: Tensor, key: Any) -> Tensor:
     """Index with ints, slices (any step), None, Ellipsis, and integer or bool tensors or lists."""
     x = tensor_arg(input, "getitem: input")
-    keys = _expand_ellipsis(x, key if isinstance(key, tuple) else (key,))
+    given = key if isinstance(key, tuple) else (key,)
+    found = [_as_index(k, x.device) for k in given]
+    keys = _expand_ellipsis(x, [k if t is None else t for k, t in zip(given, found, strict=True)])
     node, picks = _basic(x.node, keys)
     view = wrap(node)
     return view if not picks else _advanced(view, picks)
@@ -133,11 +135,10 @@ def _takes(key: Any) -> int:
     """How many dimensions of the tensor a key uses up."""
     if key is None:
         return 0
-    array = _as_index(key)
-    return array.ndim if array is not None and array.dtype is bool_ else 1
+    return key.ndim if isinstance(key, Tensor) and key.dtype is bool_ else 1
 
 
-def _expand_ellipsis(x: Tensor, keys: tuple[Any, ...]) -> list[Any]:
+def _expand_ellipsis(x: Tensor, keys: Sequence[Any]) -> list[Any]:
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1:
         raise IndexError_("getitem: at most one Ellipsis is allowed")
@@ -149,13 +150,13 @@ def _expand_ellipsis(x: Tensor, keys: tuple[Any, ...]) -> list[Any]:
     return [*keys[:at], *rest, *keys[at + 1 :]]
 
 
-def _as_index(key: Any) -> Tensor | None:
+def _as_index(key: Any, device: str) -> Tensor | None:
     """Give an index tensor for a tensor, array, list or bool; None for anything simpler."""
     if isinstance(key, Tensor):
         return None if key.ndim == 0 and key.dtype in INTS else key
     if isinstance(key, bool | np.bool_ | list) or (isinstance(key, np.ndarray) and key.ndim):
-        array = np.asarray(key)
-        return tensor(array.astype(np.int64) if array.size == 0 else array)
+        made = tensor(key, device=device)
+        return convert(made, int64) if isinstance(key, list) and not made.size else made
     return None
 
 
@@ -169,10 +170,9 @@ def _basic(node: Node, keys: Sequence[Any]) -> tuple[Node, dict[int, Tensor]]:
         if key is None:
             shape.append(1)
             continue
-        picked = _as_index(key)
-        if picked is not None:
-            picks[len(shape)] = picked
-            used = picked.ndim if picked.dtype is bool_ else 1
+        if isinstance(key, Tensor) and not (key.ndim == 0 and key.dtype in INTS):
+            picks[len(shape)] = key
+            used = _takes(key)
             spans += [(0, d, 1) for d in node.shape[axis : axis + used]]
             shape += node.shape[axis : axis + used]
             axis += used

@@ -121,9 +121,10 @@ def batch_norm(
     if x.ndim < 2:
         raise ShapeError(f"batch_norm: expected rank ≥ 2 (N, C, …), got shape {x.shape}")
     channels = (x.shape[1],)
-    given = (("mean", mean), ("variance", variance), ("weight", weight), ("bias", bias))
+    given = [("mean", mean), ("variance", variance)]
+    given += [(n, t) for n, t in (("weight", weight), ("bias", bias)) if t is not None]
     for name, t in given:
-        if t is not None and float_arg(t, f"batch_norm: {name}").shape != channels:
+        if float_arg(t, f"batch_norm: {name}").shape != channels:
             raise ShapeError(f"batch_norm: {name} has shape {t.shape}, expected {channels}")
     along = (1, *channels, *(1,) * (x.ndim - 2))
     scale = call("rsqrt", variance + number_arg(eps, "batch_norm: eps"))

@@ -111,6 +111,7 @@ def logsumexp(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     top = stop(amax(x, dim, True))
     top = where(call("isinf", top), 0.0, top)
     total = call("log", sum(call("exp", x - top), dim, True)) + top
+    keepdim = bool_arg(keepdim, "logsumexp: keepdim")
     axes = check_axes(dim, x.ndim, "logsumexp")
     return wrap(reshape(total.node, keepdim_shape(x, axes, keepdim)))
 

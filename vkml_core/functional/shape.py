@@ -9,8 +9,10 @@ from typing import Any, Final
 from vkml_core.dtypes import Scalar, int64, promote
 from vkml_core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from vkml_core.functional.common import (
+    choice_arg,
     pair_arg,
     same_device,
+    scalar_arg,
     shape_args,
     tensor_arg,
     wrap,
@@ -230,14 +232,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Scalar
     """
     x = tensor_arg(input, "pad: input")
     sizes = to_ints(pad, "pad: pad")
-    if mode != "constant":
-        raise ArgumentError(f"pad: mode {mode!r} is not supported, only 'constant'")
+    choice_arg(mode, "pad: mode", ("constant",))
     if len(sizes) % 2 or len(sizes) > 2 * x.ndim:
         raise ShapeError(f"pad: expected up to {x.ndim} pairs for shape {x.shape}, got {sizes}")
     low, high = [0] * x.ndim, [0] * x.ndim
     for i in range(len(sizes) // 2):
         low[x.ndim - 1 - i], high[x.ndim - 1 - i] = sizes[2 * i], sizes[2 * i + 1]
-    return wrap(_pad_node(x, low, high, value))
+    return wrap(_pad_node(x, low, high, scalar_arg(value, "pad: value")))
 
 
 def _pad_node(x: Tensor, low: Sequence[int], high: Sequence[int], value: Scalar) -> Node:
