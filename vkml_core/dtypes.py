@@ -6,6 +6,7 @@ scalar only matters when its category (bool, int, float) is above the tensor's.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -75,13 +76,20 @@ def to_dtype(value: object) -> DType:
         return value
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
-    try:
-        found = _BY_NUMPY.get(np.dtype(value).newbyteorder("="))  # type: ignore[call-overload]
-    except TypeError:
-        found = None
-    if value is None or found is None:
+    found = None if value is None else _from_numpy(value)
+    if found is None:
         raise DTypeError(f"dtype: {value!r} is not supported; vkml has {_NAMES}")
     return found
+
+
+def _from_numpy(value: Any) -> DType | None:
+    """Read anything that NumPy takes for a dtype."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # odd names, refused all the same
+        try:
+            return _BY_NUMPY.get(np.dtype(value).newbyteorder("="))
+        except (TypeError, ValueError, SyntaxError):
+            return None
 
 
 def promote(a: DType, b: DType) -> DType:
@@ -114,12 +122,15 @@ def check_scalar(scalar: Scalar, dtype: DType) -> Scalar:
     if dtype.category == "bool":
         return bool(scalar)
     if dtype.category == "int":
-        value, info = int(scalar), np.iinfo(dtype.numpy)
-        if not info.min <= value <= info.max:
+        info = np.iinfo(dtype.numpy)
+        if not info.min <= scalar <= info.max:
             raise ArgumentError(
-                f"scalar: {value} does not fit {dtype.name} [{info.min}, {info.max}]; "
+                f"scalar: {scalar} does not fit {dtype.name} [{info.min}, {info.max}]; "
                 "use a wider dtype"
             )
-        return value
-    with np.errstate(over="ignore"):
-        return float(dtype.numpy.type(scalar))
+        return int(scalar)
+    try:
+        with np.errstate(over="ignore"):
+            return float(dtype.numpy.type(scalar))
+    except OverflowError:
+        raise ArgumentError(f"scalar: {scalar} is too large for {dtype.name}") from None

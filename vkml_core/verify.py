@@ -185,9 +185,9 @@ def _check_writes(plan: Plan) -> None:
         written[step.write] += 1
         if written[step.write] > 1:
             _fail(f"it writes slot {step.write} a second time", i)
-    for slot in plan.slots:
-        if slot.kind in _WRITABLE and not written[slot.index]:
-            _fail(f"slot {slot.index} is {slot.kind.value} and never written")
+    for s in plan.slots:
+        if s.kind in _WRITABLE and not written[s.index]:
+            _fail(f"slot {s.index} is {s.kind.value} and never written")
 
 
 def _temps(plan: Plan) -> Iterable[Slot]:

@@ -8,22 +8,18 @@ from vkml_core.dtypes import float32
 from vkml_core.errors import ArgumentError
 from vkml_core.functional.common import pair_arg
 from vkml_core.functional.conv import conv2d, max_pool2d
-from vkml_core.functional.creation import Device, zeros
+from vkml_core.functional.creation import Device
 from vkml_core.tensor import Tensor
-from vkml_nn import init
 from vkml_nn.linear import count_arg
 from vkml_nn.module import Module
-from vkml_nn.parameter import Parameter
+from vkml_nn.weighted import Weighted
 
 
-class Conv2d(Module):
+class Conv2d(Weighted):
     """Cross-correlation of (N, in_channels, H, W) with weight (out, in/groups, kh, kw), plus bias.
 
     kernel_size, stride, padding and dilation are an int or a pair (vertical, horizontal).
     """
-
-    weight: Parameter
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -52,14 +48,7 @@ class Conv2d(Module):
         self.padding = pair_arg(padding, "Conv2d: padding")
         self.dilation = pair_arg(dilation, "Conv2d: dilation")
         shape = (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
-        self.weight = Parameter(zeros(shape, dtype=dtype, device=device))
-        shift = Parameter(zeros(shape[0], dtype=dtype, device=device)) if bias else None
-        self.register_parameter("bias", shift)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.fan_in_uniform_(self.weight, self.bias)
+        self.make_parameters(shape, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer."""

@@ -6,13 +6,11 @@ from typing import Any
 
 from vkml_core.dtypes import float32
 from vkml_core.errors import ArgumentError
-from vkml_core.functional.creation import Device, zeros
+from vkml_core.functional.creation import Device
 from vkml_core.shapes import to_int
 from vkml_core.tensor import Tensor
-from vkml_nn import init
 from vkml_nn.functional import linear
-from vkml_nn.module import Module
-from vkml_nn.parameter import Parameter
+from vkml_nn.weighted import Weighted
 
 
 def count_arg(value: int, what: str) -> int:
@@ -23,11 +21,8 @@ def count_arg(value: int, what: str) -> int:
     return n
 
 
-class Linear(Module):
+class Linear(Weighted):
     """x Wᵀ + b for x (…, in_features), W (out_features, in_features), b (out_features,)."""
-
-    weight: Parameter
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -41,14 +36,7 @@ class Linear(Module):
         self.in_features = count_arg(in_features, "Linear: in_features")
         self.out_features = count_arg(out_features, "Linear: out_features")
         shape = (self.out_features, self.in_features)
-        self.weight = Parameter(zeros(shape, dtype=dtype, device=device))
-        shift = Parameter(zeros(shape[0], dtype=dtype, device=device)) if bias else None
-        self.register_parameter("bias", shift)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.fan_in_uniform_(self.weight, self.bias)
+        self.make_parameters(shape, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer."""

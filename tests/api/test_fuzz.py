@@ -25,9 +25,9 @@ SMALL = 10_000
 
 PLAIN: tuple[Any, ...] = (
     None, "", "a", "mean", "float32", b"x", True, 0, 1, -1, 2, 3, 7, 2**31, -(2**31), 2**40, 2**70,
-    -(2**70), 0.0, 0.5, -1.5, 1e300, np.nan, np.inf, -np.inf, 1j, (), [], (0,), (1, 2), [1, -1],
-    (2, 3), [[1], [2]], [[1], [1, 2]], (2, 2, 2, 2, 2), (2**40, 2**40), ("a",), (None, 1), (1.5, 2),
-    {}, {1: 2}, {0}, frozenset(), slice(None), slice(None, None, 0), slice("a"), Ellipsis,
+    -(2**70), 10**400, 0.0, 0.5, -1.5, 1e300, np.nan, np.inf, -np.inf, 1j, (), [], (0,), (1, 2),
+    [1, -1], (2, 3), [[1], [2]], [[1], [1, 2]], (2, 2, 2, 2, 2), (2**40, 2**40), ("a",), (None, 1),
+    (1.5, 2), {}, {1: 2}, {0}, frozenset(), slice(None), slice(None, None, 0), slice("a"), Ellipsis,
     NotImplemented, object(), int, float, bool, len, vkml, vkml.float32, vkml.int64, vkml.bool_,
     np.float64(1.5), np.float32(np.nan), np.int64(2), np.uint8(3), np.bool_(True), np.complex64(1j),
     np.float32, np.int8, np.dtype(np.float16), range(3), np.arange(2), np.array([0.5, np.nan]),
@@ -157,7 +157,9 @@ def test_wrong_arguments_together(name: str) -> None:
     lists = st.lists(st.sampled_from(JUNK), max_size=max(len(parameters), 2))
 
     @quick(20)
-    @given(lists, st.dictionaries(st.sampled_from([*parameters, "nonsense"]), st.sampled_from(JUNK)))
+    @given(
+        lists, st.dictionaries(st.sampled_from([*parameters, "nonsense"]), st.sampled_from(JUNK))
+    )
     def check(places: list[int], words: dict[str, int]) -> None:
         pool = tensors()
         before = state(pool)

@@ -239,7 +239,7 @@ def _moves() -> Iterable[Case]:
         yield _case("contiguous", x)
         for axis in (0, 1, 2):
             yield _case("cat", x, x[:, :0] if axis == 1 else x, x, axis=axis)
-        pads = {"low": (1, 0, 2), "high": (0, 3, 1), "interior": (0, 2, 1)}
+        pads: dict[str, Any] = {"low": (1, 0, 2), "high": (0, 3, 1), "interior": (0, 2, 1)}
         yield _case("pad", x, np.array(x[1, 2, 3]), **pads)
         yield _case("pad", x[:, :0], np.array(x[1, 2, 3]), what="empty", **pads)
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ trunc: Final = integral(math.trunc)
 rint: Final = integral(round)
 
 
-def ordered(a: float, b: float, first: Callable[[object, object], bool]) -> float:
+def ordered(a: float, b: float, first: Callable[[Any, Any], bool]) -> float:
     """Give the one that comes first; NaN if either is; −0 < +0."""
     if math.isnan(a) or math.isnan(b):
         return math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -24,19 +25,23 @@ class Layout:
 
     def constant(self, x: Array) -> Array:
         """Make the array constant along the axes whose stride will be 0."""
-        first = tuple(slice(1) if r and d else slice(None) for r, d in zip(self.repeated, x.shape))
-        return np.broadcast_to(x[first], x.shape).copy()
+        return np.broadcast_to(x[self._kept(x)], x.shape).copy()
+
+    def _kept(self, x: Array) -> Any:
+        pairs = zip(self.repeated, x.shape, strict=False)
+        return tuple(slice(1 if repeated else size) for repeated, size in pairs)
 
     def laid_out(self, x: Array) -> Array:
         """Give a read-only view equal to `x`, which is constant where the stride is 0."""
         rank = sorted(range(x.ndim), key=self.order.__getitem__)
-        kept = [1 if self.repeated[a] and x.shape[a] else x.shape[a] for a in range(x.ndim)]
-        room = [kept[a] * abs(self.steps[a]) for a in rank]
+        kept = x[self._kept(x)]
+        room = [kept.shape[a] * abs(self.steps[a]) for a in rank]
         memory = np.full(self.offset + int(np.prod(room)) * x.itemsize, 0xFF, np.uint8)
         store = np.ndarray(tuple(room), x.dtype, memory.data, self.offset)
         view = store.transpose([rank.index(a) for a in range(x.ndim)])
-        view = view[(..., *(slice(None, None, self.steps[a]) for a in range(x.ndim)))]
-        view[...] = x[tuple(slice(k) for k in kept)]
+        steps: Any = (..., *(slice(None, None, step) for step in self.steps[: x.ndim]))
+        view = view[steps]
+        view[...] = kept
         view.flags.writeable = False
         return np.broadcast_to(view, x.shape)
 

@@ -18,7 +18,7 @@ Scalar = Callable[..., Any]
 
 def wrap(value: int, dtype: Any) -> int:
     """Bring an integer into int32 or int64 as two's complement."""
-    width = 8 * np.dtype(dtype).itemsize
+    width: int = 8 * np.dtype(dtype).itemsize
     return (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
 
 

@@ -104,15 +104,11 @@ def _reduction(floats: Callable[[Values], Any], integers: Callable[[Values], int
 
 def _extreme(pick: Callable[[float, float], float], whole: Callable[[Values], int]) -> Any:
     numbers = _reduction(lambda line: functools.reduce(pick, map(float, line)), whole)
-    truth = {max: any, min: all}[whole]
 
     def reduce(attrs: Any, x: Array) -> Array:
-        if x.dtype != np.bool_:
-            return np.asarray(numbers(attrs, x))
-        out = np.empty([d for a, d in enumerate(x.shape) if a not in attrs.axes], x.dtype)
-        for index, line in _lines(x, attrs.axes):
-            out[index] = truth(line)
-        return out
+        if x.dtype == np.bool_:
+            return np.asarray(numbers(attrs, x.astype(np.int32)) == 1)
+        return np.asarray(numbers(attrs, x))
 
     return reduce
 
@@ -145,7 +141,8 @@ def _arg(largest: bool) -> Any:
 def _scan(attrs: Any, x: Array, line_of: Callable[[Values], Values], dtype: Any) -> Array:
     out = np.empty(x.shape, dtype)
     for index, line in _lines(x, (attrs.axis,)):
-        out[(*index[: attrs.axis], slice(None), *index[attrs.axis :])] = line_of(line)
+        spot: Any = (*index[: attrs.axis], slice(None), *index[attrs.axis :])
+        out[spot] = line_of(line)
     return out
 
 
@@ -168,9 +165,8 @@ def _argsort(attrs: Any, x: Array) -> Array:
 def _matmul(attrs: Any, a: Array, b: Array) -> Array:
     out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
     for *batch, row, col in places(out.shape):
-        out[(*batch, row, col)] = product(
-            list(a[(*batch, row)]), list(b[(*batch, slice(None), col)])
-        )
+        line: Any = (*batch, slice(None), col)
+        out[(*batch, row, col)] = product(list(a[(*batch, row)]), list(b[line]))
     return out
 
 

@@ -44,28 +44,25 @@ def im2col(attrs: Any, x: Array) -> Array:
     return out
 
 
-def _added(attrs: Any, kernel: Pair, image: Pair, value: Callable[[Pair, int], Any]) -> Array:
-    """Add the values of all taps into one image, in (ky, kx) order from +0."""
+def _added(attrs: Any, kernel: Pair, image: Pair, values: Array) -> Array:
+    """Add the values (kh, kw, places) into one image, in (ky, kx) order from +0."""
     out = np.zeros(image, np.float32)
     size = window_places(image, attrs, kernel)
     for k in places(kernel):
         for p, place in enumerate(places(size)):
             pixel = tap(attrs, place, k, image)
             if pixel is not None:
-                out[pixel] = out[pixel] + value(k, p)
+                out[pixel] = out[pixel] + values[(*k, p)]
     return out
 
 
 def col2im(attrs: Any, cols: Array) -> Array:
-    kernel, (kh, kw) = attrs.kernel, attrs.kernel
-    out = np.empty((cols.shape[0], cols.shape[1] // (kh * kw), *attrs.image), cols.dtype)
-    for n, c in places(out.shape[:2]):
-        out[n, c] = _added(
-            attrs,
-            kernel,
-            attrs.image,
-            lambda k, p, n=n, c=c: cols[n, (c * kh + k[0]) * kw + k[1], p],
-        )
+    n, rows, p = cols.shape
+    kh, kw = attrs.kernel
+    out = np.empty((n, rows // (kh * kw), *attrs.image), cols.dtype)
+    taps = cols.reshape((*out.shape[:2], kh, kw, p))
+    for b, c in places(out.shape[:2]):
+        out[b, c] = _added(attrs, attrs.kernel, attrs.image, taps[b, c])
     return out
 
 
@@ -94,12 +91,10 @@ def conv2d_input_grad(attrs: Any, g: Array, w: Array) -> Array:
     for b, channel in places(out.shape[:2]):
         group, i = divmod(channel, c)
         own = slice(group * each, (group + 1) * each)
-        out[b, channel] = _added(
-            attrs,
-            kernel,
-            attrs.image,
-            lambda k, p, own=own, i=i, b=b: dot(list(w[(own, i, *k)]), list(flat[b, own, p])),
-        )
+        taps = np.empty((*kernel, flat.shape[2]), g.dtype)
+        for ky, kx, p in places(taps.shape):
+            taps[ky, kx, p] = dot(list(w[own, i, ky, kx]), list(flat[b, own, p]))
+        out[b, channel] = _added(attrs, kernel, attrs.image, taps)
     return out
 
 

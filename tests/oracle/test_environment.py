@@ -19,7 +19,7 @@ from .digests import KERNELS, TRAINING
 from .training import RUNS
 
 TESTS: Final = Path(__file__).parents[1]
-FOUND: Final[list[str]] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+FOUND: Final[list[str]] = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
 """What this machine has beyond NumPy's baseline, from the oldest on."""
 
 ENVIRONMENTS: Final[dict[str, dict[str, str]]] = {

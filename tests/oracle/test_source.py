@@ -35,7 +35,8 @@ MATH: Final = frozenset({"inf", "nan", "factorial", "ldexp", "copysign"})
 """Of the module math: what is exact."""
 
 UNSPECIFIED_METHODS: Final = frozenset(
-    "dot sum prod mean std var cumsum cumprod trace reduce accumulate reduceat outer at".split()
+    ("dot", "sum", "prod", "mean", "std", "var", "cumsum", "cumprod", "trace")
+    + ("reduce", "accumulate", "reduceat", "outer", "at")
 )
 
 # Integers only, so that no order matters: sizes of shapes, the integer branch of sum, ranks.

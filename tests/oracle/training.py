@@ -28,7 +28,7 @@ def _train(model: Model, parameters: list[Tensor], data: Any, steps: int) -> byt
     for step in range(steps):
         batch = slice(step * 16 % 48, step * 16 % 48 + 16)
         loss = vkml.cross_entropy(model(parameters, images[batch]), labels[batch])
-        gradients = vkml.grad(loss, parameters)
+        gradients: Any = vkml.grad(loss, parameters)
         with vkml.no_grad():
             momenta = [m * 0.9 + g for m, g in zip(momenta, gradients, strict=True)]
             vkml.assign(parameters, [p - m * 0.1 for p, m in zip(parameters, momenta, strict=True)])

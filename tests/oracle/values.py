@@ -28,30 +28,34 @@ def bits(name: str, *shape: int, dtype: Any = np.uint32) -> Array:
     """Give uniform bits as integers of `dtype`, a function of the name."""
     count, item = int(np.prod(shape, dtype=np.int64)), np.dtype(dtype).itemsize
     data = hashlib.shake_256(name.encode()).digest(count * item)
-    return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(dtype).reshape(shape)
+    found: Array = np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(dtype)
+    return found.reshape(shape)
 
 
 def anything(name: str, *shape: int) -> Array:
     """Give floats of all exponents; one in 128 is infinite or NaN."""
-    return bits(name, *shape).view(np.float32)
+    found: Array = bits(name, *shape).view(np.float32)
+    return found
 
 
 def real(name: str, *shape: int) -> Array:
     """Give floats from −2 to 2."""
-    words = bits(name, *shape).view(np.int32)
-    return (words >> 7).astype(np.float32) * np.float32(2.0**-23)
+    words = bits(name, *shape).view(np.int32) >> 7
+    out: Array = words.astype(np.float32) * np.float32(2.0**-23)
+    return out
 
 
 def rough(name: str, *shape: int) -> Array:
     """Give floats from 2^−12 to 2^12 of both signs, whose sum depends on the order."""
     words = bits(name, *shape)
     exponent = (words & np.uint32(0x007FFFFF)) | (np.uint32(115) + words % 24) << np.uint32(23)
-    return (exponent | (words & np.uint32(0x80000000))).view(np.float32)
+    out: Array = (exponent | (words & np.uint32(0x80000000))).view(np.float32)
+    return out
 
 
 def ints(name: str, low: int, high: int, *shape: int, dtype: Any = np.int64) -> Array:
     """Give integers from low to high − 1."""
-    return (bits(name, *shape).astype(np.int64) % (high - low) + low).astype(dtype)
+    return np.asarray(bits(name, *shape).astype(np.int64) % (high - low) + low, dtype)
 
 
 def bools(name: str, *shape: int) -> Array:

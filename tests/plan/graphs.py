@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 from weakref import ref
 
 import numpy as np
@@ -18,6 +19,9 @@ from vkml_core.ops.rules import flip
 from vkml_core.ops.spec import REGISTRY
 from vkml_core.schedule import Scheduled, schedule
 from vkml_core.shapes import Shape, size
+
+if TYPE_CHECKING:
+    from vkml_core.tensor import Tensor
 
 DEVICE = NullDevice()
 
@@ -62,11 +66,10 @@ class Program:
                 shape = self.leaves[-1].shape
             self.leaves.append(leaf(*shape, dtype=self.dice.choice((float32, float32, float16))))
         self.nodes.extend(self.leaves)
-        moves = (*([self._unary] * 3), *([self._binary] * 4), *([self._view] * 5), self._reduce)
+        moves = [*([self._unary] * 3), *([self._binary] * 4), *([self._view] * 5)]
+        moves += [self._reduce, self._matmul, self._other, self._assign, self._assign]
         while len(self.nodes) < count:
-            moved = self.dice.choice(
-                (*moves, self._matmul, self._other, self._assign, self._assign)
-            )()
+            moved = self.dice.choice(moves)()
             self.nodes.extend(n for n in moved if size(n.shape) <= 256)
 
     def _pick(self) -> Node:
@@ -171,7 +174,8 @@ class Program:
 def parameter(*shape: int) -> Node:
     """Make a leaf of autograd."""
     node = leaf(*shape)
-    node.requires_grad, node.owner = True, ref(node)  # type: ignore[assignment]
+    node.requires_grad = True
+    node.owner = ref(cast("Tensor", node))  # only its presence counts
     return node
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -39,7 +39,8 @@ def mix(*parts: Symbols) -> Symbols:
     for part in parts:
         total = (total ^ part) * _PRIME
         total = total ^ (total >> np.uint64(29))
-    return total[0]
+    mixed: Symbols = total[0]
+    return mixed
 
 
 def constant(value: object, shape: Shape) -> Symbols:
@@ -70,7 +71,7 @@ def _summary(array: Symbols) -> Symbols:
     return mix(np.array(total, np.uint64), constant(array.shape, ()))
 
 
-_VIEWS: Final = {
+_VIEWS: Final[dict[str, Callable[[Symbols, Any], Symbols]]] = {
     "reshape": lambda x, a: x.reshape(a.shape),
     "permute": lambda x, a: x.transpose(a.axes),
     "expand": lambda x, a: np.broadcast_to(x, a.shape),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from graphs import NAME, leaf, plan_of
+from graphs import leaf, plan_of
+from null_device import NAME
 
 from vkml_core.dtypes import float32, int64
 from vkml_core.errors import PlanError
@@ -185,6 +186,13 @@ def test_a_root_that_is_the_old_value_gets_its_own_slot() -> None:
     w = leaf(3)
     plan = plan_of([updated(w), build.detach(w)], [w]).plan
     assert kinds(plan) == ["state", "output"]
+
+
+def test_views_of_an_assigned_node_share_its_slot_only_in_order() -> None:
+    w = leaf(3, 3)
+    new = updated(w)
+    roots = [new, build.reshape(new, shape=(9,)), transpose(new), slice_axis(new, 0, 0, 2)]
+    assert kinds(plan_of(roots, [w]).plan) == ["state", "state", "output", "output"]
 
 
 def test_a_root_that_is_the_source_does_not_share_the_state() -> None:

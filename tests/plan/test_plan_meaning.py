@@ -56,24 +56,25 @@ def check_run(
     scheduled: Scheduled, roots: Sequence[Node], donated: Sequence[Node], device: NullDevice
 ) -> None:
     """Run on the null device and compare every output and every leaf with the graph's meaning."""
-    order, plan = reachable(roots, pending_inputs), scheduled.plan
+    order = reachable(roots, pending_inputs)
     expected = evaluate(roots)
-    kept = {n.serial: n.storage.buffer for n in order if n.storage is not None}
-    before = {k: b.symbols.copy() for k, b in kept.items() if isinstance(b, NullBuffer)}
-    buffers = [kept[order[i].serial] for i in scheduled.inputs]
-    numbers = [order[i].value for i in scheduled.scalars]
-    outputs = device.compile(plan).run(buffers, [n for n in numbers if n is not None])
-    for root, buffer in zip(roots, outputs, strict=True):
+    held = {
+        n.serial: b for n in order if isinstance(b := n.storage and n.storage.buffer, NullBuffer)
+    }
+    before = {serial: buffer.symbols.copy() for serial, buffer in held.items()}
+    buffers = [held[order[i].serial] for i in scheduled.inputs]
+    numbers = [v for i in scheduled.scalars if (v := order[i].value) is not None]
+    outputs = device.compile(scheduled.plan).run(buffers, numbers)
+    for root, output in zip(roots, outputs, strict=True):
         wanted = expected[root.serial]
-        assert buffer.nbytes == wanted.size * root.dtype.itemsize
-        np.testing.assert_array_equal(buffer.symbols, wanted.reshape(-1), repr(root))
+        assert output.nbytes == wanted.size * root.dtype.itemsize
+        np.testing.assert_array_equal(output.symbols, wanted.reshape(-1), repr(root))
     for node in order:
-        if node.serial in before:
+        if node.serial in held:
             final = last_assigned(roots, node) if node in donated else node
-            buffer = kept[node.serial]
-            wanted = expected[final.serial].reshape(-1)
-            np.testing.assert_array_equal(buffer.symbols, wanted, repr(node))
-            buffer.symbols[:] = before[node.serial]
+            left = held[node.serial].symbols
+            np.testing.assert_array_equal(left, expected[final.serial].reshape(-1), repr(node))
+            left[:] = before[node.serial]
 
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)

@@ -12,18 +12,18 @@ from vkml_core.printing import format_bytes
 PLAIN = """\
 plan: 3 steps of 3 calls, 2 barriers, arena of 64 B
   input     1,      96 B: %0:f32[8,3]
-  scalar    1,       4 B: %3:f32
+  scalar    1,       4 B: %4:f32
   state     1,      60 B: %1:f32[3,5]
-  temp      1,      60 B: %4:f32[3,5]@0
+  temp      1,      60 B: %3:f32[3,5]@0
   output    1,     160 B: %2:f32[8,5]
   returns: %1 %2
 
   0  matmul  %2:f32[8,5]  ← %0:f32[8,3] · %1:f32[3,5]
-  1  matmul  %4:f32[3,5]  ← %0ᵀ:f32[3,8] · %2:f32[8,5]                            | RAW after 0
-  2  mul     %1!:f32[3,5] ← %4:f32[3,5] · %3:f32                                  | RAW after 1"""
+  1  matmul  %3:f32[3,5]  ← %0ᵀ:f32[3,8] · %2:f32[8,5]                           | RAW after 0
+  2  mul     %1!:f32[3,5] ← %3:f32[3,5] · %4:f32                                 | RAW after 1"""
 
 FUSED = """\
-  1  matmul +1  %1!:f32[3,5] ← %0ᵀ:f32[3,8] · %2:f32[8,5] · %3:f32                | RAW after 0
+  1  matmul +1  %1!:f32[3,5] ← %0ᵀ:f32[3,8] · %2:f32[8,5] · %3:f32               | RAW after 0
         a:f32 = matmul(%0, %2)
        %1:f32 = mul(a, %3)"""
 

@@ -278,6 +278,11 @@ def random_bits(
     return wrap(build.random_bits(*leaves, shape=check_shape(shape, op), bits=bits))
 
 
+def uniform(shape: Any, seed: int | None, offset: int, device: str, op: str) -> Tensor:
+    """Give numbers uniform in [0, 1): the top 24 bits of a word · 2⁻²⁴."""
+    return convert(random_bits(shape, 24, seed, offset, device, op), float32) * 2.0**-24
+
+
 @public(method=False)
 def rand(
     *shape: Any,
@@ -292,8 +297,7 @@ def rand(
     the number of calls since.
     """
     sizes = shape_args("rand", shape)
-    bits = random_bits(sizes, 24, seed, offset, device_name(device), "rand")
-    made = convert(bits, float32) * 2.0**-24
+    made = uniform(sizes, seed, offset, device_name(device), "rand")
     return made.requires_grad_(requires_grad)
 
 
@@ -336,9 +340,8 @@ def randn(
     Source: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988), PPND7.
     """
     sizes = shape_args("randn", shape)
-    bits = random_bits(sizes, 24, seed, offset, device_name(device), "randn")
     # The middle of each of the 2^24 cells, as an exact distance from one half.
-    q = (convert(bits, float32) * 2.0**-24 - 0.5) + 2.0**-25
+    q = (uniform(sizes, seed, offset, device_name(device), "randn") - 0.5) + 2.0**-25
     central = q * _ratio(0.180625 - q * q, _CENTRAL)
     tail = call("sqrt", -call("log", 0.5 - call("abs", q)))
     outer = where(tail <= 5.0, _ratio(tail - 1.6, _MIDDLE), _ratio(tail - 5.0, _FAR))

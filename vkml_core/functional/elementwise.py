@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from vkml_core.dtypes import INTS, DType, Scalar, bool_, float32, promote_scalar
+from vkml_core.dtypes import INTS, DType, bool_, float32, promote_scalar
 from vkml_core.errors import ArgumentError
 from vkml_core.functional.common import (
     Operand,
@@ -13,6 +13,7 @@ from vkml_core.functional.common import (
     number_arg,
     operands,
     result_dtype,
+    scalar_arg,
     tensor_arg,
     wrap,
 )
@@ -124,10 +125,11 @@ def _number_dtype(*values: object) -> DType:
 
 
 @public()
-def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """Give `value` where `mask` holds, else `input`; the dtype stays."""
     x = tensor_arg(input, "masked_fill: input")
-    fill = wrap(operands("masked_fill", x.dtype, x, value)[1])
+    number = value if isinstance(value, Tensor) else scalar_arg(value, "masked_fill: value")
+    fill = wrap(operands("masked_fill", x.dtype, x, number)[1])
     return where(mask, fill, x)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vkml_core.dtypes import float32
 from vkml_core.errors import ShapeError
 from vkml_core.functional.common import (
     bool_arg,
@@ -12,12 +11,10 @@ from vkml_core.functional.common import (
     number_arg,
     probability_arg,
     stop,
-    wrap,
 )
-from vkml_core.functional.creation import random_bits
+from vkml_core.functional.creation import uniform
 from vkml_core.functional.elementwise import call, where
 from vkml_core.functional.reduce import amax, mean, sum
-from vkml_core.graph import build
 from vkml_core.public import public
 from vkml_core.shapes import Shape, check_axis, to_int, to_ints
 from vkml_core.tensor import Tensor
@@ -146,7 +143,6 @@ def dropout(
     rate = probability_arg(p, "dropout: p")
     if not bool_arg(training, "dropout: training") or rate == 0.0:
         return x
-    bits = random_bits(x.shape, 24, seed, offset, x.device, "dropout")
-    uniform = wrap(build.cast(bits.node, dtype=float32)) * 2.0**-24
     scale = 0.0 if rate == 1.0 else 1.0 / (1.0 - rate)
-    return where(uniform >= rate, x * scale, 0.0)
+    keep = uniform(x.shape, seed, offset, x.device, "dropout") >= rate
+    return where(keep, x * scale, 0.0)

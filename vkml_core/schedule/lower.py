@@ -77,8 +77,8 @@ def _targets(live: Sequence[Node], donate: Iterable[Node]) -> dict[int, tuple[No
 
 
 def is_whole(view: View, elements: int) -> bool:
-    """Whether a view is all of a slot with so many elements, in order."""
-    return view.offset == 0 and view.is_contiguous and size(view.shape) == elements
+    """Whether a view inside a slot of so many elements is all of it, in order."""
+    return view.is_contiguous and size(view.shape) == elements
 
 
 def _canonical(view: View) -> View:
