@@ -1,7 +1,7 @@
 """The five dtypes, their promotion and the conversion of Python and NumPy types to them.
 
-Promotion is PyTorch's among these five: bool < int32 < int64 < float16 < float32; a Python
-scalar only matters when its category (bool, int, float) is above the tensor's.
+Promotion is PyTorch's among these five: bool < int32 < int64 < float16 < float32; Python numbers
+and tensors of rank 0 only matter when their category (bool, int, float) is above the others'.
 """
 
 from __future__ import annotations
@@ -97,14 +97,25 @@ def promote(a: DType, b: DType) -> DType:
     return a if a.rank >= b.rank else b
 
 
+def combine(higher: DType, lower: DType) -> DType:
+    """Give the dtype of tensors of dtype `higher` with something that yields to them.
+
+    Tensors of rank 0 yield to tensors with dimensions, Python numbers to both: they only matter
+    if their category (bool, int, float) is above.
+
+    >>> combine(int32, int64), combine(int32, float16), combine(float16, float32)
+    (vkml.int32, vkml.float16, vkml.float16)
+    """
+    return higher if _ORDER[lower.category] <= _ORDER[higher.category] else promote(higher, lower)
+
+
 def promote_scalar(tensor: DType, scalar: Scalar) -> DType:
-    """Give the dtype of an operation between a tensor and a Python scalar.
+    """Give the dtype of an operation between a tensor and a Python number.
 
     >>> promote_scalar(int32, 1), promote_scalar(int32, 0.5), promote_scalar(float16, 2.0)
     (vkml.int32, vkml.float32, vkml.float16)
     """
-    category = scalar_category(scalar)
-    return tensor if _ORDER[category] <= _ORDER[tensor.category] else DEFAULT[category]
+    return combine(tensor, DEFAULT[scalar_category(scalar)])
 
 
 def scalar_category(scalar: Scalar) -> Category:

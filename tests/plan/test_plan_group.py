@@ -85,6 +85,11 @@ def test_nothing_is_computed_inside_a_head() -> None:
     assert steps(build.sum(build.exp(leaf(4, 4)), axes=(0,))) == [["exp"], ["sum"]]
 
 
+def test_what_a_head_reads_is_not_computed_after_it() -> None:
+    y = build.neg(leaf(4, 4))
+    assert steps(build.matmul(y, leaf(4, 4)) + y) == [["neg"], ["matmul", "add"]]
+
+
 def test_other_kinds_are_left_alone() -> None:
     y = build.cumsum(build.neg(leaf(4)), axis=0)
     assert steps(build.exp(y)) == [["neg"], ["cumsum"], ["exp"]]

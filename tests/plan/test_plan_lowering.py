@@ -135,6 +135,17 @@ def test_steps_with_other_views_or_attributes_are_not_equal() -> None:
     assert len(plan_of(sums).plan.steps) == 4
 
 
+def test_steps_that_use_their_operands_otherwise_are_not_equal() -> None:
+    x, y = leaf(2), leaf(2)
+    assert len(plan_of([build.cat(x, y, z, axis=0) for z in (x, y)]).plan.steps) == 2
+
+
+def test_a_root_equal_to_a_temporary_takes_its_place() -> None:
+    x = leaf(2)
+    plan = plan_of([build.neg(build.exp(x)), build.exp(x)]).plan
+    assert (kinds(plan), list(plan.ops())) == (["output"] * 2, ["exp", "neg"])
+
+
 def updated(weights: Node) -> Node:
     return build.assign(weights, weights - build.exp(weights) * 0.1)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from vkml_core import runtime, shapes
-from vkml_core.dtypes import DType, Scalar, promote, promote_scalar
+from vkml_core.dtypes import DType, Scalar, combine, promote, promote_scalar
 from vkml_core.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
 from vkml_core.graph import Node, build, full
 from vkml_core.ops.rules import cast, expand
@@ -108,9 +109,14 @@ def result_dtype(op: str, *values: object) -> DType:
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not tensors:
         raise ArgumentTypeError(f"{op}: expected at least one Tensor; use Python for plain numbers")
-    dtype = tensors[0].dtype
-    for t in tensors[1:]:
-        dtype = promote(dtype, t.dtype)
+    dtype = functools.reduce(
+        combine,
+        (
+            functools.reduce(promote, (t.dtype for t in group))
+            for group in ([t for t in tensors if t.ndim], [t for t in tensors if not t.ndim])
+            if group
+        ),
+    )
     for v in values:
         if not isinstance(v, Tensor):
             if not isinstance(v, NUMBER_TYPES):

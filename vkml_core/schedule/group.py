@@ -96,8 +96,7 @@ def _fits(producer: Step, consumer: Step, slot: int) -> bool:
     if has_head(consumer) and (head or not of_slot.isdisjoint(consumer.calls[0].args)):
         return False
     views = (consumer.operands[i].view for i in of_slot)
-    same = all(v.shape == shape and v.is_contiguous and v.offset == 0 for v in views)
-    return same and consumer.calls[-1].shape == shape
+    return all(v.shape == shape and v.is_contiguous and v.offset == 0 for v in views)
 
 
 def merge(producer: Step, consumer: Step) -> Step:

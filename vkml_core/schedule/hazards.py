@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from vkml_core.plan import Barrier, Hazard, Plan, Slot, SlotKind, Step
 from vkml_core.schedule.ranges import RangeMap
@@ -31,8 +32,7 @@ def add_barriers(plan: Plan) -> Plan:
     return replace(plan, barriers=tuple(barriers))
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Step `before` must not start before step `after` (an earlier one) has finished."""
 
     before: int

@@ -84,9 +84,10 @@ def is_whole(view: View, elements: int) -> bool:
 def _canonical(view: View) -> View:
     """Give views of the same elements the same strides, whatever their axes of size 1 say."""
     if view.is_contiguous:
-        return View(view.shape, contiguous_strides(view.shape), view.offset)
-    strides = tuple(0 if d == 1 else s for d, s in zip(view.shape, view.strides, strict=True))
-    return View(view.shape, strides, view.offset)
+        strides = contiguous_strides(view.shape)
+    else:
+        strides = tuple(0 if d == 1 else s for d, s in zip(view.shape, view.strides, strict=True))
+    return view if strides == view.strides else View(view.shape, strides, view.offset)
 
 
 class _Lowering:
