@@ -191,6 +191,8 @@ class _Build:
     """`build.name(*inputs, **attributes)` records the operation called `name`."""
 
     def __getattr__(self, name: str) -> Callable[..., Node]:
+        if name.startswith("__"):  # what Python's own tools look for
+            raise AttributeError(name)
         spec = REGISTRY[name]
 
         def call(*inputs: Node, **attrs: Any) -> Node:

@@ -197,37 +197,25 @@ class View:
 
 
 def _split_merge(old: Shape, strides: tuple[int, ...], new: Shape) -> tuple[int, ...] | None:
-    """Match runs of old and new dimensions of equal size; each run must be evenly strided."""
-    src = [(d, s) for d, s in zip(old, strides, strict=True) if d != 1]
+    """Merge the old dimensions into evenly strided runs, then cut the runs into the new ones."""
+    runs: list[tuple[int, int]] = []
+    for d, s in zip(old, strides, strict=True):
+        if d == 1:
+            continue
+        if runs and runs[-1][1] == d * s:
+            runs[-1] = (runs[-1][0] * d, s)
+        else:
+            runs.append((d, s))
     out: list[int] = []
     i = 0
     for d in new:
         if d == 1:
             out.append(0)
             continue
-        if i == len(src):
+        left, stride = runs[i] if i < len(runs) else (0, 0)
+        if left == 0 or left % d:
             return None
-        have, stride = src[i]
-        if have < d:
-            merged = _merge(src, i, d)
-            if merged is None:
-                return None
-            have, stride, i = merged
-        if have % d:
-            return None
-        out.append(stride * (have // d))
-        src[i] = (have // d, stride)
-        if have == d:
-            i += 1
+        out.append(stride * (left // d))
+        runs[i] = (left // d, stride)
+        i += left == d
     return tuple(out)
-
-
-def _merge(src: list[tuple[int, int]], i: int, want: int) -> tuple[int, int, int] | None:
-    """Merge source dimensions from `i` on until they hold at least `want` elements."""
-    have, stride = src[i]
-    while have < want:
-        i += 1
-        if i == len(src) or stride != src[i][0] * src[i][1]:
-            return None
-        have, stride = have * src[i][0], src[i][1]
-    return have, stride, i

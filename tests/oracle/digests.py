@@ -61,7 +61,7 @@ KERNELS: Final[dict[str, str]] = {
     "neg": "ae16d8e782ed7725",
     "not_equal": "e831fc10d356c5bb",
     "pad": "492d3ff81b4a1133",
-    "pow": "e19a280a29e4fb14",
+    "pow": "7600f151357559b3",
     "prod": "9682f6fe688c227c",
     "random_bits": "138ce2edb7d480ad",
     "reciprocal": "b4209714e667ac4c",

@@ -52,6 +52,14 @@ def test_sum_of_all_exponents_with_infinities() -> None:
     judge("sum", attributes("sum", axes=(1,)), anything("sum", 30, 70))
 
 
+@pytest.mark.parametrize("n", [32, 1024, 2048])
+def test_partial_sums_start_from_plus_zero(n: int) -> None:
+    zeros = np.full((2, n), -0.0, np.float32)
+    for op, where in (("sum", {"axes": (1,)}), ("cumsum", {"axis": 1})):
+        judge(op, attributes(op, **where), zeros)
+        assert not np.signbit(run(op, attributes(op, **where), zeros)).any()
+
+
 def test_sum_of_a_million() -> None:
     """Chunk by chunk with whole arrays, then by scalars."""
     x = rough("million", 1024 * 1024 + 1)
@@ -164,11 +172,12 @@ def test_indices_out_of_range(wrong: int) -> None:
         run("scatter_add", attributes("scatter_add", axis=0, size=3), x[:2], index)
 
 
-def test_floor_divide_and_remainder_of_small_and_huge_quotients() -> None:
-    """Near multiples of the divisor, where a rounded quotient is wrong, and far from them."""
-    b = np.r_[rough("b", 200), anything("b", 200)]
+@pytest.mark.parametrize("most", [3, 1000, 2**22, 2**25])
+def test_floor_divide_and_remainder_near_multiples(most: int) -> None:
+    """There a rounded quotient is wrong; from 2²² on it is halfway between two integers."""
+    b = np.r_[rough("b", 300), anything("b", 100)]
     with np.errstate(all="ignore"):
-        near = b * ints("q", -999, 1000, 400).astype(np.float32)
+        near = b * ints(f"q {most}", -most, most + 1, 400).astype(np.float32)
         around = np.r_[near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, -b)]
     a = np.r_[around.astype(np.float32), anything("a", 400)]
     for op in ("floor_divide", "remainder"):

@@ -55,7 +55,8 @@ def rough(name: str, *shape: int) -> Array:
 
 def ints(name: str, low: int, high: int, *shape: int, dtype: Any = np.int64) -> Array:
     """Give integers from low to high − 1."""
-    return np.asarray(bits(name, *shape).astype(np.int64) % (high - low) + low, dtype)
+    found: Array = (bits(name, *shape).astype(np.int64) % (high - low) + low).astype(dtype)
+    return found
 
 
 def bools(name: str, *shape: int) -> Array:
