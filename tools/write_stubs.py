@@ -20,6 +20,7 @@ ROOT: Final = Path(__file__).parent.parent
 KNOWN: Final = {
     "Any": "typing",
     "DType": "vkml_core.dtypes",
+    "Device": "vkml_core.functional.creation",
     "Operand": "vkml_core.functional.common",
     "Plan": "vkml_core.plan",
     "Scalar": "vkml_core.dtypes",

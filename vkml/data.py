@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from vkml_core.errors import ArgumentError, ArgumentTypeError, IndexError_, ShapeError
 from vkml_core.functional.common import bool_arg, number_arg
-from vkml_core.functional.creation import device_name, random_bits, tensor
+from vkml_core.functional.creation import device_name, tensor
+from vkml_core.functional.random import random_bits
 from vkml_core.shapes import to_int
 from vkml_core.tensor import Tensor
 

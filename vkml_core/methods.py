@@ -12,9 +12,11 @@ from vkml_core.functional import (
     elementwise,
     execution,
     indexing,
+    joining,
     linalg,
     losses,
     normal,
+    random,
     reduce,
     shape,
 )
@@ -24,9 +26,11 @@ from vkml_core.tensor import Tensor
 
 MODULES: Final = (
     creation,
+    random,
     elementwise,
     reduce,
     shape,
+    joining,
     indexing,
     linalg,
     conv,

@@ -1,7 +1,7 @@
 """Modules, layers, losses and their starting values, with PyTorch's names."""
 
 import vkml_core.methods  # noqa: F401  gives Tensor its operators
-from vkml_core.functional.creation import manual_seed
+from vkml_core.functional.random import manual_seed
 from vkml_nn import functional, init
 from vkml_nn.activation import GELU, ReLU, Sigmoid, Tanh
 from vkml_nn.container import Sequential

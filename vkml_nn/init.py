@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vkml_core.errors import ShapeError
-from vkml_core.functional.creation import rand
+from vkml_core.functional.random import rand
 from vkml_core.graph import no_grad
 from vkml_core.shapes import Shape, size
 from vkml_core.tensor import Tensor

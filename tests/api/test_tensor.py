@@ -329,3 +329,18 @@ def test_pickle_is_refused() -> None:
 def test_tensors_are_not_made_by_the_class() -> None:
     with pytest.raises(vkml.ArgumentTypeError, match=r"vkml\.tensor"):
         vkml.Tensor([1.0])  # type: ignore[arg-type]
+
+
+def test_every_uploaded_nan_becomes_the_contracts() -> None:
+    odd = np.array([0x7F800001, 0xFFC00000, 0x7FFFFFFF, 0x3F800000], np.uint32).view(np.float32)
+    kept = vkml.tensor(odd).numpy().view(np.uint32)
+    assert [hex(v) for v in kept] == ["0x7fc00000"] * 3 + ["0x3f800000"]
+    half = vkml.tensor(np.array([0xFE01], np.uint16).view(np.float16)).numpy().view(np.uint16)
+    assert hex(half[0]) == "0x7e00"
+
+
+def test_random_functions_take_a_shape_and_a_seed_in_order() -> None:
+    want = vkml.rand(2, 3, seed=5, offset=7).tolist()
+    assert vkml.rand((2, 3), 5, 7).tolist() == vkml.rand([2, 3], 5, offset=7).tolist() == want
+    with pytest.raises(vkml.ArgumentTypeError, match=r"rand: expected \(shape, seed, offset\)"):
+        vkml.rand((2, 3), 5, seed=6)

@@ -1,0 +1,1 @@
+"""The oracle against the contract: references by scalars, layouts, environments, source."""

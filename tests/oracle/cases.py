@@ -79,6 +79,10 @@ def _binary() -> Iterable[Case]:
     for op in (*numbers, *tests):
         for dtype in (np.int32, np.int64):
             yield _case(op, _integers(op, dtype), _divisors(op + "2", dtype))
+            info = np.iinfo(dtype)
+            few = np.array([info.min, info.min + 1, info.max, -7, -1, 1, 2], dtype)
+            left, right = np.repeat(few[:, None], 7, 1), np.repeat(few[None], 7, 0)
+            yield _case(op, left, right, what=f"extreme {info.bits}")
     for dtype in (np.int32, np.int64):
         base = np.where(_integers("a", dtype) == 0, 3, _integers("a", dtype)).astype(dtype)
         yield _case("pow", base, _integers("b", dtype))

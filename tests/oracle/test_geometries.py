@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from .cases import size_of
+from .reference import judge
 from .reference_sums import places
 from .reference_windows import tap
 from .run import attributes
-from .test_edge_sizes import judge
 from .values import anything, ints, rough
 
 often = settings(

@@ -61,7 +61,8 @@ def ints(name: str, low: int, high: int, *shape: int, dtype: Any = np.int64) -> 
 
 def bools(name: str, *shape: int) -> Array:
     """Give True and False."""
-    return bits(name, *shape) % 2 == 1
+    odd: Array = np.equal(bits(name, *shape) % 2, 1)
+    return odd
 
 
 def number(value: int) -> Array:

@@ -12,8 +12,8 @@ from vkml_core.functional.common import (
     probability_arg,
     stop,
 )
-from vkml_core.functional.creation import uniform
 from vkml_core.functional.elementwise import call, where
+from vkml_core.functional.random import uniform
 from vkml_core.functional.reduce import amax, mean, sum
 from vkml_core.public import public
 from vkml_core.shapes import Shape, check_axis, to_int, to_ints

@@ -1,4 +1,4 @@
-"""Rows of the 2-D convolution family and pooling.
+"""Rows of the 2-D convolution family.
 
 The three convolutions are closed under differentiation: each one's gradients are the other two.
 """
@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vkml_core.dtypes import FLOATS, NUMBERS, int64
+from vkml_core.dtypes import FLOATS
 from vkml_core.errors import DTypeError, ShapeError
 from vkml_core.graph import Node, build
-from vkml_core.ops.gradients import (
-    avg_pool2d_gradient,
-    max_pool2d_gradient,
-    max_unpool2d_gradient,
-)
 from vkml_core.ops.rules import each
-from vkml_core.ops.spec import Form, Kind, NotDifferentiable, OpSpec, Typed, attributes, register
+from vkml_core.ops.spec import Form, Kind, OpSpec, Typed, attributes, register
 from vkml_core.shapes import check_shape, size
 
 Pair = tuple[int, int]
@@ -75,22 +70,6 @@ class ImageWindow:
     dilation: Pair
 
 
-@attributes
-class AvgWindow:
-    """A sliding window without dilation."""
-
-    kernel: Pair
-    stride: Pair
-    padding: Pair
-
-
-@attributes
-class Image:
-    """Height and width of an image."""
-
-    image: Pair
-
-
 def window_size(
     op: str, image: Sequence[int], kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
 ) -> Pair:
@@ -112,7 +91,8 @@ def window_size(
     return sizes[0], sizes[1]
 
 
-def _rank4(op: str, *inputs: Node) -> None:
+def check_images(op: str, *inputs: Node) -> None:
+    """Check that inputs are (N, C, H, W) and of one dtype."""
     for x in inputs:
         if len(x.shape) != 4:
             raise ShapeError(f"{op}: expected rank 4 (N, C, H, W), got shape {x.shape}")
@@ -121,7 +101,7 @@ def _rank4(op: str, *inputs: Node) -> None:
 
 
 def _infer_conv2d(inputs: Sequence[Node], a: Conv) -> Typed:
-    _rank4("conv2d", *inputs)
+    check_images("conv2d", *inputs)
     x, w = inputs[0].shape, inputs[1].shape
     if a.groups < 1 or w[0] % a.groups or x[1] != w[1] * a.groups:
         raise ShapeError(
@@ -133,13 +113,13 @@ def _infer_conv2d(inputs: Sequence[Node], a: Conv) -> Typed:
 
 
 def _infer_input_grad(inputs: Sequence[Node], a: ConvInputGrad) -> Typed:
-    _rank4("conv2d_input_grad", *inputs)
+    check_images("conv2d_input_grad", *inputs)
     g, w = inputs[0].shape, inputs[1].shape
     return (g[0], w[1] * a.groups, *a.image), inputs[0].dtype
 
 
 def _infer_weight_grad(inputs: Sequence[Node], a: ConvWeightGrad) -> Typed:
-    _rank4("conv2d_weight_grad", *inputs)
+    check_images("conv2d_weight_grad", *inputs)
     x, g = inputs[0].shape, inputs[1].shape
     return (g[1], x[1] // a.groups, *a.kernel), inputs[0].dtype
 
@@ -228,7 +208,7 @@ register(
 
 
 def _infer_im2col(inputs: Sequence[Node], a: Window) -> Typed:
-    _rank4("im2col", *inputs)
+    check_images("im2col", *inputs)
     n, c, *image = inputs[0].shape
     places = window_size("im2col", image, a.kernel, a.stride, a.padding, a.dilation)
     return check_shape((n, c * size(a.kernel), size(places)), "im2col"), inputs[0].dtype
@@ -280,86 +260,5 @@ register(
         each(_col2im_gradient),
         "Columns added back into (N, C, H, W), in (ky, kx) order.",
         ImageWindow,
-    )
-)
-
-
-def _infer_max_pool(inputs: Sequence[Node], a: Window) -> Typed:
-    _rank4("max_pool2d", *inputs)
-    n, c, *image = inputs[0].shape
-    if any(2 * p > k for p, k in zip(a.padding, a.kernel, strict=True)):
-        raise ShapeError(
-            f"max_pool2d: padding {a.padding} must be at most half of kernel {a.kernel}"
-        )
-    places = window_size("max_pool2d", image, a.kernel, a.stride, a.padding, a.dilation)
-    return (n, c, *places), inputs[0].dtype
-
-
-def _infer_unpool(inputs: Sequence[Node], a: Image) -> Typed:
-    _rank4("max_unpool2d", inputs[0])
-    return (*inputs[0].shape[:2], *a.image), inputs[0].dtype
-
-
-def _infer_avg_pool(inputs: Sequence[Node], a: AvgWindow) -> Typed:
-    _rank4("avg_pool2d", *inputs)
-    n, c, *image = inputs[0].shape
-    if any(2 * p > k for p, k in zip(a.padding, a.kernel, strict=True)):
-        raise ShapeError(
-            f"avg_pool2d: padding {a.padding} must be at most half of kernel {a.kernel}"
-        )
-    places = window_size("avg_pool2d", image, a.kernel, a.stride, a.padding, (1, 1))
-    return (n, c, *places), inputs[0].dtype
-
-
-register(
-    OpSpec(
-        "max_pool2d",
-        Kind.POOL,
-        Form.SELECT,
-        1,
-        FLOATS,
-        _infer_max_pool,
-        each(max_pool2d_gradient),
-        "Largest of each window; NaN is the largest; the gradient goes to the first.",
-        Window,
-    )
-)
-register(
-    OpSpec(
-        "max_pool2d_indices",
-        Kind.POOL,
-        Form.SELECT,
-        1,
-        NUMBERS,
-        lambda inputs, attrs: (_infer_max_pool(inputs, attrs)[0], int64),
-        NotDifferentiable("its result is an index"),
-        "Place y·W + x of the first largest of each window.",
-        Window,
-    )
-)
-register(
-    OpSpec(
-        "max_unpool2d",
-        Kind.POOL,
-        Form.SCATTER,
-        2,
-        FLOATS,
-        _infer_unpool,
-        each(max_unpool2d_gradient),
-        "Window values added at their places in the image.",
-        Image,
-    )
-)
-register(
-    OpSpec(
-        "avg_pool2d",
-        Kind.POOL,
-        Form.WINDOW,
-        1,
-        FLOATS,
-        _infer_avg_pool,
-        each(avg_pool2d_gradient),
-        "Mean of each window, padding counted as zeros.",
-        AvgWindow,
     )
 )

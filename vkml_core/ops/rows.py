@@ -1,23 +1,18 @@
 """Importing this module registers every row."""
 
-from vkml_core.ops import (
-    conv as conv,
+import importlib
+from typing import Final
+
+FAMILIES: Final = (
+    "elementwise",
+    "reduce",
+    "movement",
+    "linalg",
+    "conv",
+    "pool",
+    "indexing",
+    "generate",
 )
-from vkml_core.ops import (
-    elementwise as elementwise,
-)
-from vkml_core.ops import (
-    generate as generate,
-)
-from vkml_core.ops import (
-    indexing as indexing,
-)
-from vkml_core.ops import (
-    linalg as linalg,
-)
-from vkml_core.ops import (
-    movement as movement,
-)
-from vkml_core.ops import (
-    reduce as reduce,
-)
+
+for _family in FAMILIES:
+    importlib.import_module(f"vkml_core.ops.{_family}")

@@ -1,0 +1,114 @@
+"""Rows of pooling over windows of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vkml_core.dtypes import FLOATS, NUMBERS, int64
+from vkml_core.errors import ShapeError
+from vkml_core.graph import Node
+from vkml_core.ops.conv import Pair, Window, check_images, window_size
+from vkml_core.ops.gradients import (
+    avg_pool2d_gradient,
+    max_pool2d_gradient,
+    max_unpool2d_gradient,
+)
+from vkml_core.ops.rules import each
+from vkml_core.ops.spec import Form, Kind, NotDifferentiable, OpSpec, Typed, attributes, register
+
+
+@attributes
+class AvgWindow:
+    """A sliding window without dilation."""
+
+    kernel: Pair
+    stride: Pair
+    padding: Pair
+
+
+@attributes
+class Image:
+    """Height and width of an image."""
+
+    image: Pair
+
+
+def _infer_max_pool(inputs: Sequence[Node], a: Window) -> Typed:
+    check_images("max_pool2d", *inputs)
+    n, c, *image = inputs[0].shape
+    if any(2 * p > k for p, k in zip(a.padding, a.kernel, strict=True)):
+        raise ShapeError(
+            f"max_pool2d: padding {a.padding} must be at most half of kernel {a.kernel}"
+        )
+    places = window_size("max_pool2d", image, a.kernel, a.stride, a.padding, a.dilation)
+    return (n, c, *places), inputs[0].dtype
+
+
+def _infer_unpool(inputs: Sequence[Node], a: Image) -> Typed:
+    check_images("max_unpool2d", inputs[0])
+    return (*inputs[0].shape[:2], *a.image), inputs[0].dtype
+
+
+def _infer_avg_pool(inputs: Sequence[Node], a: AvgWindow) -> Typed:
+    check_images("avg_pool2d", *inputs)
+    n, c, *image = inputs[0].shape
+    if any(2 * p > k for p, k in zip(a.padding, a.kernel, strict=True)):
+        raise ShapeError(
+            f"avg_pool2d: padding {a.padding} must be at most half of kernel {a.kernel}"
+        )
+    places = window_size("avg_pool2d", image, a.kernel, a.stride, a.padding, (1, 1))
+    return (n, c, *places), inputs[0].dtype
+
+
+register(
+    OpSpec(
+        "max_pool2d",
+        Kind.POOL,
+        Form.SELECT,
+        1,
+        FLOATS,
+        _infer_max_pool,
+        each(max_pool2d_gradient),
+        "Largest of each window; NaN is the largest; the gradient goes to the first.",
+        Window,
+    )
+)
+register(
+    OpSpec(
+        "max_pool2d_indices",
+        Kind.POOL,
+        Form.SELECT,
+        1,
+        NUMBERS,
+        lambda inputs, attrs: (_infer_max_pool(inputs, attrs)[0], int64),
+        NotDifferentiable("its result is an index"),
+        "Place y·W + x of the first largest of each window.",
+        Window,
+    )
+)
+register(
+    OpSpec(
+        "max_unpool2d",
+        Kind.POOL,
+        Form.SCATTER,
+        2,
+        FLOATS,
+        _infer_unpool,
+        each(max_unpool2d_gradient),
+        "Window values added at their places in the image.",
+        Image,
+    )
+)
+register(
+    OpSpec(
+        "avg_pool2d",
+        Kind.POOL,
+        Form.WINDOW,
+        1,
+        FLOATS,
+        _infer_avg_pool,
+        each(avg_pool2d_gradient),
+        "Mean of each window, padding counted as zeros.",
+        AvgWindow,
+    )
+)
