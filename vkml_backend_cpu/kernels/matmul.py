@@ -1,101 +1,125 @@
-"""Matrix product in the contract's order: multiply, then add, k by k, in chunks of 512.
+"""Matrix products in the contract's order: rank-one updates in chunks of 512 steps.
 
-K rank-one updates on tiles that fit the cache. The order of additions into an element never
-depends on tiles, threads or layout, so all of them are free.
+An element is ``+0 + chunk 0 + chunk 1 + ...``, and a chunk is ``+0 + a[k] b[k] + a[k+1] b[k+1] + ...``
+over its 512 steps, every product and every sum rounded. Neither BLAS nor a NumPy reduction has a
+stated order, so one step is one multiplication and one addition of whole tiles.
 """
 
-from __future__ import annotations
-
-import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import product
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-from vkml_core.settings import settings
+from .threads import parallel, thread_count
 
-Array = npt.NDArray[Any]
-CHUNK: Final = 512
-"""Elements of K that are added up before chunk results are (contract, rule 19)."""
-TILE: Final = 32768
-"""Elements of a tile of the result: with its product, half of a usual second-level cache."""
-ROW: Final = 4096
-"""Longest row of a tile."""
+Array = NDArray[Any]
 
+CHUNK = 512
+TILE = 32768
+"""Elements of a tile: its accumulator and its products stay in a core's second-level cache."""
 
-@cache
-def _threads() -> int:
-    return settings().cpu_threads or os.cpu_count() or 1
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), "vkml-matmul")
+_ROW = 2048
+_SHORT_ROW = 128
 
 
 def matmul(a: Array, b: Array) -> Array:
-    """Multiply (…, M, K) by (…, K, N) for equal batches; float32, int32 or int64."""
-    *batch, m, k = a.shape
-    n = b.shape[-1]
-    count = int(np.prod(batch, dtype=np.int64))
-    left, right = a.reshape((count, m, k)), b.reshape((count, k, n))
-    if m > n:  # the longer side is the inner loop; a·b and b·a have the same bits
-        swapped = _product(right.transpose(0, 2, 1), left.transpose(0, 2, 1))
-        return np.ascontiguousarray(swapped.transpose(0, 2, 1)).reshape((*batch, m, n))
-    return _product(left, right).reshape((*batch, m, n))
+    """Return the product of ``a`` (..., M, K) and ``b`` (..., K, N), shape (..., M, N).
 
-
-def _product(a: Array, b: Array) -> Array:
-    out = np.empty((a.shape[0], a.shape[1], b.shape[2]), a.dtype)
-    jobs = list(product(*map(_cuts, out.shape, _tile_shape(out.shape))))
-    if len(jobs) > 1 and _threads() > 1:
-        list(_pool().map(lambda job: _tile(a, b, out, *job), jobs))
+    The batch dimensions are equal; float32, int32 or int64 (integers wrap).
+    """
+    batch, (rows, steps), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
+    shape = (*batch, rows, columns)
+    if batch and _repeats(b, len(batch)):  # one matrix for the whole batch: a taller product
+        return matmul(a.reshape(-1, steps), b[(0,) * len(batch)]).reshape(shape)
+    count = int(np.prod(batch))
+    left = a.reshape(count, rows, steps).transpose(2, 0, 1)
+    right = b.reshape(count, steps, columns).transpose(1, 0, 2)
+    if rows > columns:  # the longer side runs inside
+        out = _tiled(right, left).swapaxes(1, 2)
     else:
-        for job in jobs:
-            _tile(a, b, out, *job)
+        out = _tiled(left, right)
+    return np.ascontiguousarray(out).reshape(shape)
+
+
+def contract(left: Array, right: Array, out: Array) -> None:
+    """Write the sums over k of ``left[k, g, m] * right[k, g, n]`` to ``out`` (G, M, N).
+
+    Runs inside ``parallel``, as ``chunk_sums`` does.
+    """
+    out[...] = 0
+    whole = len(left) - len(left) % CHUNK
+    group = CHUNK * max(1, TILE // max(1, out.size))
+    for start in range(0, whole, group):
+        steps = slice(start, min(start + group, whole))
+        for chunk in chunk_sums(split_chunks(left[steps]), split_chunks(right[steps])):
+            out += chunk
+    if whole < len(left):
+        out += chunk_sums(left[whole:], right[whole:])
+
+
+def split_chunks(panel: Array) -> Array:
+    """View a panel of whole chunks (chunks * 512, ...) as (512, chunks, ...)."""
+    return panel.reshape(-1, CHUNK, *panel.shape[1:]).swapaxes(0, 1)
+
+
+def chunk_sums(left: Array, right: Array) -> Array:
+    """Return the sums over at most 512 steps s of ``left[s, ..., m] * right[s, ..., n]``.
+
+    Shape (..., M, N). Runs inside ``parallel``, which ends the buffer setting made here: the
+    iterator would otherwise copy the operands of rows that fit its buffer, four times slower; for
+    short rows that copy pays.
+    """
+    np.setbufsize(16 if right.shape[-1] >= _SHORT_ROW else 1024)
+    sums = np.zeros((*left.shape[1:], right.shape[-1]), left.dtype)
+    rows = left.shape[-1]
+    height = max(1, TILE * rows // max(1, sums.size))
+    for top in range(0, rows, height):
+        block = slice(top, top + height)
+        total = sums[..., block, :]
+        products = np.empty_like(total)
+        for x, y in zip(left[..., block, None], right[..., None, :], strict=True):
+            np.multiply(x, y, products)
+            np.add(total, products, total)
+    return sums
+
+
+def _repeats(x: Array, batch_dims: int) -> bool:
+    """Tell whether every matrix of the batch is the same memory."""
+    dims = zip(x.shape[:batch_dims], x.strides, strict=False)
+    return 0 not in x.shape and all(size == 1 or stride == 0 for size, stride in dims)
+
+
+def _tiled(left: Array, right: Array) -> Array:
+    """Return the contraction of ``left`` (K, G, M) and ``right`` (K, G, N), tile by tile."""
+    if right.strides[-1] != right.itemsize:
+        right = np.ascontiguousarray(right)
+    shape = (*left.shape[1:], right.shape[-1])
+    out = np.empty(shape, left.dtype)
+
+    def run(tile: tuple[slice, slice, slice]) -> None:
+        groups, rows, columns = tile
+        contract(left[:, groups, rows], right[:, groups, columns], out[tile])
+
+    ranges = (_blocks(*pair) for pair in zip(shape, _tile(shape, len(left)), strict=True))
+    for _ in parallel(run, list(product(*ranges))):
+        pass
     return out
 
 
-def _tile_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    cols = min(shape[2], ROW)
-    rows = min(shape[1], max(1, TILE // max(cols, 1)))
-    return max(1, TILE // max(cols * rows, 1)), rows, cols
+def _tile(shape: tuple[int, ...], steps: int) -> tuple[int, int, int]:
+    groups, rows, columns = (max(1, size) for size in shape)
+    width = min(columns, _ROW)
+    height = min(rows, max(1, TILE // width))
+    depth = min(groups, max(1, TILE // (rows * columns)))
+    if groups * rows * columns * (1 + steps // CHUNK) > TILE:  # enough work for every thread
+        threads = thread_count()
+        if groups > 1:
+            depth = min(depth, -(-groups // threads))
+        else:
+            height = min(height, -(-rows // threads))
+    return depth, height, width
 
 
-def _cuts(n: int, step: int) -> list[slice]:
-    return [slice(i, min(i + step, n)) for i in range(0, n, max(step, 1))]
-
-
-def _tile(a: Array, b: Array, out: Array, batch: slice, rows: slice, cols: slice) -> None:
-    """Compute one tile of the result."""
-    left, right = a[batch, rows], b[batch, :, cols]
-    k = left.shape[2]
-    total = np.zeros_like(out[batch, rows, cols], order="C")
-    together = max(1, TILE // max(total.size, 1))
-    for start in range(0, k, CHUNK * together):
-        stop = min(k, start + CHUNK * together)
-        for part in _chunks(left[:, :, start:stop], right[:, start:stop]):
-            total += part
-    out[batch, rows, cols] = total
-
-
-def _chunks(a: Array, b: Array) -> Array:
-    """Give the results of several chunks at once, (chunks, batch, M, N). Zeros pad the last."""
-    count, m, k = a.shape
-    n, chunks = b.shape[2], -(-k // CHUNK)
-    length = min(k, CHUNK)
-    lefts = np.zeros((length, chunks, count, m, 1), a.dtype)
-    rights = np.zeros((length, chunks, count, 1, n), b.dtype)
-    for c, cut in enumerate(_cuts(k, CHUNK)):
-        part = cut.stop - cut.start
-        lefts[:part, c, :, :, 0] = a[:, :, cut].transpose(2, 0, 1)
-        rights[:part, c, :, 0] = b[:, cut].transpose(1, 0, 2)
-    acc = np.zeros((chunks, count, m, n), a.dtype)
-    term = np.empty_like(acc)
-    for left, right in zip(lefts, rights, strict=True):
-        np.multiply(left, right, out=term)
-        np.add(acc, term, out=acc)
-    return acc
+def _blocks(size: int, block: int) -> list[slice]:
+    return [slice(start, min(start + block, size)) for start in range(0, size, block)]
