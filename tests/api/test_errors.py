@@ -98,6 +98,11 @@ SHAPES: tuple[Row, ...] = (
     (lambda: vkml.max_pool2d(F, 2), vkml.ShapeError, ("max_pool2d", "rank 4", "(2, 3)")),
     (lambda: vkml.max_pool2d(IMAGE, 5), vkml.ShapeError, ("max_pool2d", "does not fit")),
     (lambda: vkml.max_pool2d(IMAGE, 2, padding=2), vkml.ShapeError, ("padding", "half")),
+    (
+        lambda: vkml.max_pool2d(vkml.ones(1, 1, 2, 2), 2, 1, 1, 3),
+        vkml.ShapeError,
+        ("max_pool2d", "dilation (3, 3)", "nothing but padding"),
+    ),
     (lambda: vkml.avg_pool2d(IMAGE, 2, padding=2), vkml.ShapeError, ("padding", "half")),
     (lambda: vkml.im2col(F, 2), vkml.ShapeError, ("im2col", "rank 4")),
     (lambda: vkml.col2im(F, (4, 4), 2), vkml.ShapeError, ("col2im", "(2, 3)", "expected")),

@@ -41,7 +41,20 @@ def _infer_max_pool(inputs: Sequence[Node], a: Window) -> Typed:
             f"max_pool2d: padding {a.padding} must be at most half of kernel {a.kernel}"
         )
     places = window_size("max_pool2d", image, a.kernel, a.stride, a.padding, a.dilation)
+    if not all(map(_sees, image, places, a.kernel, a.stride, a.padding, a.dilation)):
+        raise ShapeError(
+            f"max_pool2d: with kernel {a.kernel}, padding {a.padding} and dilation {a.dilation} "
+            f"a window on an image of {tuple(image)} sees nothing but padding"
+        )
     return (n, c, *places), inputs[0].dtype
+
+
+def _sees(size: int, places: int, kernel: int, stride: int, padding: int, dilation: int) -> bool:
+    """Whether every window has an element of the image along one dimension."""
+    if dilation == 1 or padding == 0:
+        return True  # padding is at most half of the kernel
+    starts = range(-padding, places * stride - padding, stride)
+    return all(any(0 <= s + k * dilation < size for k in range(kernel)) for s in starts)
 
 
 def _infer_unpool(inputs: Sequence[Node], a: Image) -> Typed:
