@@ -1,6 +1,6 @@
 """Conversions between the storage types, and the canonical NaN.
 
-Rules 6 and 14 of the numerics contract: widening is exact, narrowing rounds to nearest even, a
+Rules 3, 4 and 6 of the numerics contract: widening is exact, narrowing rounds to nearest even, a
 float becomes an integer by truncation and saturation (NaN becomes 0), an integer that is too
 wide wraps, anything becomes bool by ``x != 0``.
 """
