@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkml_backend_cpu import convert, elementwise
 from vkml_backend_cpu.elementary import ELEMENTARY, pow
-from vkml_backend_cpu.functions import conv, indexing, matmul, movement, pool, random, reduce
+from vkml_backend_cpu.kernels import conv, indexing, matmul, movement, pool, random, reduce
 
 Array = npt.NDArray[Any]
 Kernel = Callable[..., Array]

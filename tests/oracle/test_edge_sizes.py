@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import vkml
 from vkml_core.errors import DivisionError, IndexError_
 from vkml_core.ops.spec import REGISTRY, Kind
 
@@ -179,3 +180,10 @@ def test_floor_divide_and_remainder_near_multiples(most: int) -> None:
     a = np.r_[around.astype(np.float32), anything("a", 400)]
     for op in ("floor_divide", "remainder"):
         judge(op, None, a, np.r_[b, b, b, b])
+
+
+def test_worker_threads_are_as_quiet_as_the_caller() -> None:
+    """∞ · 0 in a matmul of several tiles is a NaN, not a warning (which would fail the tests)."""
+    a = np.full((300, 3), np.inf, np.float32)
+    product = vkml.matmul(vkml.tensor(a), vkml.zeros(3, 5000)).numpy()
+    assert np.isnan(product).all()

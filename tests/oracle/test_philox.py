@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkml_backend_cpu.functions.random import philox, philox4x32_10
+from vkml_backend_cpu.kernels.random import philox, philox4x32_10
 
 from . import reference_moves
 from .run import attributes, run

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkml_backend_cpu.functions.matmul import matmul
-from vkml_backend_cpu.functions.windows import Pair, padded, places, taps
+from vkml_backend_cpu.kernels.matmul import matmul
+from vkml_backend_cpu.kernels.windows import Pair, padded, places, taps
 
 Array = npt.NDArray[Any]
 

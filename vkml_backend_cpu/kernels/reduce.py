@@ -129,16 +129,20 @@ def argmin(x: Array, axis: int) -> Array:
 def cumsum(x: Array, axis: int) -> Array:
     """Running sum: sequential in chunks of 1024; the chunk totals are added up sequentially."""
     rows, _ = _rows(x, (axis,))
-    n = rows.shape[1]
-    out = np.empty(rows.shape, x.dtype)
-    offset = np.zeros(rows.shape[0], x.dtype)
-    for start in range(0, n, CHUNK):
-        prefix = np.zeros(rows.shape[0], x.dtype)
-        for i in range(start, min(start + CHUNK, n)):
-            prefix = prefix + rows[:, i]
-            out[:, i] = offset + prefix
-        offset = offset + prefix
-    return _unrow(out, x, axis)
+    outer, n = rows.shape
+    wide = _padded(rows, CHUNK, 0)
+    parts = wide.reshape((outer, wide.shape[1] // CHUNK, CHUNK))
+    prefix = np.zeros(parts.shape, x.dtype)
+    running = np.zeros(parts.shape[:2], x.dtype)
+    for i in range(CHUNK):
+        running = running + parts[:, :, i]
+        prefix[:, :, i] = running
+    offset = np.zeros(outer, x.dtype)
+    for c in range(parts.shape[1]):
+        total = prefix[:, c, -1].copy()
+        prefix[:, c] += offset[:, None]
+        offset = offset + total
+    return _unrow(prefix.reshape(wide.shape)[:, :n], x, axis)
 
 
 def argsort(x: Array, axis: int, descending: bool) -> Array:

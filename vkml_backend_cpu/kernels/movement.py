@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 def cat(arrays: Sequence[Array], axis: int) -> Array:
     """Put arrays one after another along an axis."""
-    return np.concatenate(arrays, axis)
+    return np.ascontiguousarray(np.concatenate(arrays, axis))
 
 
 def pad(

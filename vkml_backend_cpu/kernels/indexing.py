@@ -22,7 +22,7 @@ def _check(op: str, index: Array, axis: int, size: int) -> None:
 def gather(x: Array, index: Array, axis: int) -> Array:
     """Pick elements along an axis."""
     _check("gather", index, axis, x.shape[axis])
-    return np.take_along_axis(x, index.astype(np.int64), axis)
+    return np.ascontiguousarray(np.take_along_axis(x, index.astype(np.int64), axis))
 
 
 def scatter_add(src: Array, index: Array, axis: int, size: int) -> Array:

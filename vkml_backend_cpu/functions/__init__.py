@@ -1,1 +1,0 @@
-"""The functions of the oracle that work on whole arrays: of values, never of layout."""

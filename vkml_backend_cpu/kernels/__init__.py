@@ -1,0 +1,1 @@
+"""Array kernels of the oracle: functions of values, never of layout."""
