@@ -80,9 +80,13 @@ COMMANDS: Final[dict[str, Callable[[], Iterator[str]]]] = {"doctor": doctor, "de
 
 
 def _environment() -> Iterator[str]:
-    import importlib_metadata
-
     yield f"  Python {platform.python_version()} ({sys.executable}), {platform.platform()}"
+    try:
+        import importlib_metadata
+    except ImportError as error:  # what reads the versions is broken itself
+        yield f"  importlib-metadata does not import: {error}"
+        yield "  mend it: pip install --force-reinstall importlib-metadata"
+        return
     for package in PACKAGES:
         try:
             yield f"  {package} {importlib_metadata.version(package)}"

@@ -151,7 +151,7 @@ class Devices:
 
     def _situation(self) -> str:
         available = ", ".join(self.available())
-        if not self.backends.sources():
+        if not self.backends.sources() and not self.failures():
             return (
                 "no backend is installed, not even vkml's own: install the distribution vkml "
                 "(in its source tree: pip install -e .)"

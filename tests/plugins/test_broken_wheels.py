@@ -280,6 +280,18 @@ def test_doctor_fails_where_nothing_works(tmp_path: Any) -> None:
     assert done.stderr == ""
 
 
+def test_metadata_that_cannot_be_read_is_told(environment: Environment) -> None:
+    """The package that reads entry points is broken itself: no traceback, but what to mend."""
+    torn = "raise ImportError('torn')"
+    environment.install(Wheel("shadow", {}, {"importlib_metadata.py": torn}))
+    done = environment.run("-m", "vkml.cli", "doctor")
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert "importlib-metadata does not import: torn" in done.stdout
+    assert "pip install --force-reinstall importlib-metadata" in done.stdout
+    told = environment.run("-c", "import vkml; vkml.zeros(1).numpy()")
+    assert "no backend is called 'cpu'" in told.stderr and "ImportError: torn" in told.stderr
+
+
 def test_a_wrong_setting_is_told_first(environment: Environment) -> None:
     done = environment.run("-m", "vkml.cli", "doctor", VKML_EAGER="perhaps")
     assert (done.returncode, done.stderr) == (1, "")
