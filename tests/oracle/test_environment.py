@@ -44,7 +44,9 @@ ENVIRONMENTS: Final[dict[str, dict[str, str]]] = {
 def report(environment: str) -> dict[str, Any]:
     """Run `oracle.digest` in a fresh interpreter."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("VKML_", "NPY_", "OPENBLAS_"))}
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    path = os.pathsep.join(
+        [str(TESTS), str(TESTS.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     variables = kept | {"PYTHONPATH": path} | ENVIRONMENTS[environment]
     command = [sys.executable, "-W", "error", "-m", "oracle.digest"]
     done = subprocess.run(command, env=variables, check=False, capture_output=True, text=True)

@@ -27,13 +27,16 @@ TILE: Final = 32768
 """Elements of a tile of the result: with its product, half of a usual second-level cache."""
 ROW: Final = 2048
 """Longest row of a tile."""
+THREADS: Final = 2
+"""Threads unless VKML_CPU_THREADS says otherwise: more wait for the interpreter's lock (sixteen
+made a training step twice as slow)."""
 SHORT_ROW: Final = 128
 """Rows below this are multiplied faster through the iterator's buffer."""
 
 
 @cache
 def _threads() -> int:
-    return settings().cpu_threads or os.cpu_count() or 1
+    return settings().cpu_threads or min(os.cpu_count() or 1, THREADS)
 
 
 @cache
