@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from vkml_core import graph
+from vkml_core.errors import ArgumentTypeError
 from vkml_core.functional import (
     conv,
     creation,
@@ -64,9 +67,19 @@ UNARY: Final = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 IN_PLACE: Final = ("add", "sub", "mul", "truediv")
 
 
+def _takes(other: object) -> bool:
+    """Whether an operator takes `other`; an array is refused here, with advice."""
+    if isinstance(other, np.ndarray):
+        raise ArgumentTypeError(
+            "operator: got a NumPy array next to a Tensor; make a tensor of it with "
+            "vkml.tensor(array), or an array of the tensor with .numpy()"
+        )
+    return isinstance(other, OPERANDS)
+
+
 def _operator(function: Callable[..., Any], swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Tensor, other: object) -> Any:
-        if not isinstance(other, OPERANDS):
+        if not _takes(other):
             return NotImplemented
         return function(other, self) if swap else function(self, other)
 
@@ -75,7 +88,7 @@ def _operator(function: Callable[..., Any], swap: bool = False) -> Callable[[Any
 
 def _in_place(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def method(self: Tensor, other: object) -> Any:
-        if not isinstance(other, OPERANDS):
+        if not _takes(other):
             return NotImplemented
         if self.node.requires_grad and (graph.grad_enabled() or self.node.owner is None):
             return function(self, other)  # x += y on a differentiable tensor is x = x + y

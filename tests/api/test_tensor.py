@@ -344,3 +344,11 @@ def test_random_functions_take_a_shape_and_a_seed_in_order() -> None:
     assert vkml.rand((2, 3), 5, 7).tolist() == vkml.rand([2, 3], 5, offset=7).tolist() == want
     with pytest.raises(vkml.ArgumentTypeError, match=r"rand: expected \(shape, seed, offset\)"):
         vkml.rand((2, 3), 5, seed=6)
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "truediv", "pow", "matmul", "lt", "eq"])
+def test_a_numpy_array_beside_a_tensor_is_refused_with_advice(name: str) -> None:
+    function, array, x = getattr(operator, name), np.ones((2, 2), np.float32), vkml.ones(2, 2)
+    for call in (lambda: function(array, x), lambda: function(x, array)):
+        with pytest.raises(vkml.ArgumentTypeError, match=r"vkml\.tensor\(array\)"):
+            call()
