@@ -74,6 +74,17 @@ class _Pending:
 
 
 _pending: Final[dict[int, _Pending]] = {}
+_outputs: Final[dict[int, ref[Tensor]]] = {}
+"""Tensors that were differentiated and are not computed yet, by id."""
+
+
+def register_output(tensor: Tensor) -> None:
+    """Remember that `tensor` was differentiated: it is computed with the step that it belongs to.
+
+    So a loss that is kept and read later holds neither the graph nor the parameters of its step.
+    """
+    key = id(tensor)
+    _outputs[key] = ref(tensor, lambda _: _outputs.pop(key, None))
 
 
 def register_assignment(tensor: Tensor, before: Node) -> None:
@@ -104,16 +115,17 @@ def realize(nodes: Iterable[Node]) -> None:
 
 
 def _realize_on(device: str, roots: list[Node]) -> None:
-    waiting = _waiting(device)
-    updates = _updates(waiting)
+    waiting, outputs = _waiting(device), _differentiated(device)
     try:
-        _run(device, _unique([*roots, *updates]))
+        _run(device, _unique([*roots, *_updates(waiting), *outputs.values()]))
     except Exception:
         _keep_or_take_back(device, waiting)
         raise
     finally:
         for key in waiting:
             _pending.pop(key, None)
+        for key in outputs:
+            _outputs.pop(key, None)
 
 
 def _waiting(device: str) -> dict[int, _Pending]:
@@ -123,6 +135,12 @@ def _waiting(device: str) -> dict[int, _Pending]:
 
 def _updates(waiting: dict[int, _Pending]) -> list[Node]:
     return [t.node for p in waiting.values() if (t := p.tensor()) is not None]
+
+
+def _differentiated(device: str) -> dict[int, Node]:
+    """Give the differentiated outputs of a device that still wait."""
+    alive = {k: t for k, r in _outputs.copy().items() if (t := r()) is not None}
+    return {k: t.node for k, t in alive.items() if t.node.device == device}
 
 
 def _unique(nodes: Iterable[Node]) -> list[Node]:
@@ -192,7 +210,8 @@ def plan_of(nodes: Sequence[Node]) -> Plan:
     for other in nodes:
         if other.device != device:
             raise DeviceError(f"plan: one plan is for one device, got {device} and {other.device}")
-    roots = _unique([*nodes, *_updates(_waiting(device))])
+    waiting = [*_updates(_waiting(device)), *_differentiated(device).values()]
+    roots = _unique([*nodes, *waiting])
     order = reachable(roots, pending_inputs)
     return schedule(order, roots, capabilities=open_device(device).capabilities()).plan
 

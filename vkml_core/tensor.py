@@ -180,6 +180,7 @@ class Tensor(Methods):
         if not retain_graph and self.node.owner is None:
             self.node = build.detach(self.node)
             self._spent = True
+        runtime.register_output(self)
 
     # Reading.
     def realize(self) -> Tensor:
