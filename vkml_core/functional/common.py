@@ -97,9 +97,9 @@ def pair_arg(value: object, what: str) -> tuple[int, int]:
 def same_device(op: str, *tensors: Tensor) -> None:
     """Check that tensors are on one device."""
     for other in tensors[1:]:
-        if other.device != tensors[0].device:
+        if other.node.device != tensors[0].node.device:
             raise DeviceError(
-                f"{op}: inputs are on {tensors[0].device} and {other.device}; one graph runs on "
+                f"{op}: inputs are on {tensors[0].node.device} and {other.node.device}; one graph runs on "
                 "one device, move one of them with .to(device)"
             )
 
@@ -138,7 +138,7 @@ def operands(op: str, dtype: DType, *values: object) -> list[Node]:
     return [
         expand(cast(v.node, dtype), shape)
         if isinstance(v, Tensor)
-        else full(shape, v, dtype, first.device)  # type: ignore[arg-type]
+        else full(shape, v, dtype, first.node.device)  # type: ignore[arg-type]
         for v in values
     ]
 

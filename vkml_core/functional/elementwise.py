@@ -53,6 +53,10 @@ def _binary(spec: OpSpec) -> Callable[[Operand, Operand], Tensor]:
     needs_float = all(t.is_floating_point for t in spec.dtypes)
 
     def function(input: Operand, other: Operand) -> Tensor:
+        if isinstance(input, Tensor) and isinstance(other, Tensor):
+            a, b = input.node, other.node
+            if a.shape == b.shape and a.dtype is b.dtype and a.dtype in spec.dtypes:
+                return wrap(apply(spec, (a, b)))  # nothing to promote or broadcast
         dtype = result_dtype(spec.name, input, other)
         if needs_float and not dtype.is_floating_point:
             dtype = float32

@@ -124,7 +124,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
     """Index with ints, slices (any step), None, Ellipsis, and integer or bool tensors or lists."""
     x = tensor_arg(input, "getitem: input")
     given = key if isinstance(key, tuple) else (key,)
-    found = [_as_index(k, x.device) for k in given]
+    found = [_as_index(k, x.node.device) for k in given]
     keys = _expand_ellipsis(x, [k if t is None else t for k, t in zip(given, found, strict=True)])
     node, picks = _basic(x.node, keys)
     view = wrap(node)
@@ -265,4 +265,4 @@ def _nonzero(mask: Tensor, x: Tensor, at: int) -> list[Tensor]:
             f"getitem: mask of shape {mask.shape} does not fit dimensions "
             f"{x.shape[at : at + max(mask.ndim, 1)]} of shape {x.shape}"
         )
-    return [tensor(i, device=x.device) for i in np.nonzero(mask.numpy())]
+    return [tensor(i, device=x.node.device) for i in np.nonzero(mask.numpy())]

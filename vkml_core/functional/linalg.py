@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
 
 def _future(scores: Tensor) -> Tensor:
     rows, cols = scores.shape[-2:]
-    places = [count(n, 0, scores.device) for n in (rows, cols)]
+    places = [count(n, 0, scores.node.device) for n in (rows, cols)]
     return places[1].reshape(1, cols) > places[0].reshape(rows, 1)
 
 

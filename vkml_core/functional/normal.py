@@ -144,5 +144,5 @@ def dropout(
     if not bool_arg(training, "dropout: training") or rate == 0.0:
         return x
     scale = 0.0 if rate == 1.0 else 1.0 / (1.0 - rate)
-    keep = uniform(x.shape, seed, offset, x.device, "dropout") >= rate
+    keep = uniform(x.shape, seed, offset, x.node.device, "dropout") >= rate
     return where(keep, x * scale, 0.0)

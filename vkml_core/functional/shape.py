@@ -148,14 +148,14 @@ def _triangle(op: str, input: Tensor, diagonal: int, keep: str) -> Tensor:
     if x.ndim < 2:
         raise ShapeError(f"{op}: expected rank ≥ 2, got shape {x.shape}")
     rows, cols = x.shape[-2:]
-    column = count(cols, 0, x.device).reshape(1, cols)
-    row = count(rows, to_int(diagonal, f"{op}: diagonal"), x.device).reshape(rows, 1)
+    column = count(cols, 0, x.node.device).reshape(1, cols)
+    row = count(rows, to_int(diagonal, f"{op}: diagonal"), x.node.device).reshape(rows, 1)
     return where(call(keep, column, row), x, zero_like(x))
 
 
 def zero_like(x: Tensor) -> Tensor:
     """Give a scalar 0 of x's dtype and device."""
-    return wrap(full((), 0, x.dtype, x.device))
+    return wrap(full((), 0, x.dtype, x.node.device))
 
 
 def count(length: int, start: int, device: str, step: int = 1) -> Tensor:
