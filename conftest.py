@@ -1,3 +1,15 @@
-"""Keeps pytest's doctest run away from modules that stand for another one."""
+"""What every test shares: hypothesis' profile, and modules that doctest must not collect.
 
-collect_ignore = ["vkml/nn.py", "vkml/optim.py"]
+Hypothesis draws the same examples in every run, so that a run that passed passes again; set
+`HYPOTHESIS_PROFILE=explore` to draw new ones.
+"""
+
+import os
+
+from hypothesis import settings
+
+collect_ignore = ["vkml/nn.py", "vkml/optim.py"]  # they stand for the packages themselves
+
+settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

@@ -1,4 +1,4 @@
-"""Settings of hypothesis that keep runs short and the same every time."""
+"""Settings of hypothesis that keep runs short."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from hypothesis import HealthCheck, settings
 
 
 def quick(examples: int) -> Any:
-    """Run so many examples, derandomised, without a deadline."""
+    """Run so many examples, slow ones too."""
     return settings(
         max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

@@ -73,7 +73,7 @@ def build(program: list[Step], inputs: list[Tensor]) -> Tensor:
     return joined
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(program=steps(), seed=st.integers(0, 2**16))
 def test_derivatives_of_a_random_graph(program: list[Step], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def test_derivatives_of_a_random_graph(program: list[Step], seed: int) -> None:
         assert_close(exact(found, inputs), finite_differences(loss, inputs), 1e-6)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(program=steps(), seed=st.integers(0, 2**16))
 def test_gradients_of_a_random_graph_on_the_device(program: list[Step], seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -16,9 +16,6 @@ from .values import anything, ints, rough
 
 often = settings(
     max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -23,9 +23,6 @@ BY_OP: dict[str, list[Case]] = {
 @pytest.mark.parametrize("op", BY_OP)
 @settings(
     max_examples=20,
-    deadline=None,
-    derandomize=True,
-    database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(which=st.integers(0, 99), how=st.tuples(layouts, layouts, layouts))

@@ -78,7 +78,7 @@ def check_run(
 
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_allowed_order_gives_the_graphs_meaning(
     dice: random.Random, fusion: bool, alignment: int
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_training_step_gives_the_graphs_meaning(fusion: bool) -> None:
 
 
 @given(dice=PROGRAMS, alignment=ALIGNMENTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_plans_are_sound_after_every_pass(dice: random.Random, alignment: int) -> None:
     roots, donated = draw(dice)
     plan = lower(reachable(roots, pending_inputs), roots, donated).plan
@@ -152,7 +152,7 @@ def fewest(pairs: Iterable[tuple[int, int]]) -> list[int]:
 
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_barriers_cover_every_overlap_and_are_the_fewest(
     dice: random.Random, fusion: bool, alignment: int
 ) -> None:
@@ -167,7 +167,7 @@ def test_barriers_cover_every_overlap_and_are_the_fewest(
 
 
 @given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_sharing_memory_adds_no_barrier(dice: random.Random, fusion: bool, alignment: int) -> None:
     roots, donated = draw(dice)
     plan = plan_of(roots, donated, fusion=fusion, alignment=alignment).plan

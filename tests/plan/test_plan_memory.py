@@ -29,7 +29,7 @@ def tangle(dice: random.Random, count: int) -> Node:
 
 
 @given(dice=st.randoms(use_true_random=False), alignment=st.sampled_from((1, 4, 64)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_tangled_lifetimes_never_lose_bytes(dice: random.Random, alignment: int) -> None:
     verify(plan_of([tangle(dice, 60)], alignment=alignment).plan, alignment=alignment)
 
