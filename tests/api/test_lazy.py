@@ -101,7 +101,7 @@ def _step(op: int, pool: list[vkml.Tensor], a: int, b: int, n: int) -> vkml.Tens
         try:
             with vkml.no_grad() if leaf and n > 4 else vkml.enable_grad():
                 return OPS[op](x, y, n)  # type: ignore[no-any-return]
-        except (vkml.ShapeError, vkml.IndexError_, vkml.GradientError, ZeroDivisionError):
+        except (vkml.ShapeError, IndexError, vkml.GradientError, ZeroDivisionError):
             continue
     return None
 
