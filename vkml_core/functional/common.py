@@ -96,10 +96,11 @@ def pair_arg(value: object, what: str) -> tuple[int, int]:
 
 def same_device(op: str, *tensors: Tensor) -> None:
     """Check that tensors are on one device."""
+    first = tensors[0].node.device
     for other in tensors[1:]:
-        if other.node.device != tensors[0].node.device:
+        if other.node.device != first:
             raise DeviceError(
-                f"{op}: inputs are on {tensors[0].node.device} and {other.node.device}; one graph runs on "
+                f"{op}: inputs are on {first} and {other.node.device}; one graph runs on "
                 "one device, move one of them with .to(device)"
             )
 
