@@ -1,0 +1,91 @@
+"""Plans of one call over strided views, run on the oracle and on a Vulkan device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from tests.oracle.cases import Case
+from tests.oracle.run import assert_same_bits, canonical
+from tests.oracle.values import Array
+from vkml_backend_cpu.backend import backend as oracle
+from vkml_core.backend import Device
+from vkml_core.dtypes import to_dtype
+from vkml_core.graph import Node
+from vkml_core.ops.spec import REGISTRY
+from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
+from vkml_core.shapes import View
+
+
+@dataclass(frozen=True)
+class Source:
+    """The memory of an operand, and how the call sees it."""
+
+    memory: Array
+    view: View
+
+    @staticmethod
+    def plain(x: Array) -> Source:
+        return Source(x, View.of(x.shape))
+
+    @staticmethod
+    def strange(x: Array) -> Source:
+        """The same values with the axes reversed in memory, every second element, backwards."""
+        memory = np.full(3 + 2 * x.size, 77, x.dtype)
+        shape = x.shape[::-1]
+        steps = View.of(shape).strides[::-1]
+        view = View(x.shape, tuple(-2 * s for s in steps), 2 * x.size)
+        memory[2 : 2 + 2 * x.size : 2] = x.transpose().reshape(-1)[::-1]
+        return Source(memory, view)
+
+
+def plan_of(op: str, attrs: Any, sources: Sequence[Source]) -> Plan:
+    typed = [
+        cast(Node, SimpleNamespace(shape=s.view.shape, dtype=to_dtype(s.memory.dtype)))
+        for s in sources
+    ]
+    shape, dtype = REGISTRY[op].infer(typed, attrs)
+    inputs = [
+        Slot(i, SlotKind.INPUT, s.memory.shape, to_dtype(s.memory.dtype))
+        for i, s in enumerate(sources)
+    ]
+    out = len(inputs)
+    operands = tuple(Operand(i, s.view) for i, s in enumerate(sources))
+    call = Call(op, attrs, tuple(range(out)), shape, dtype)
+    return Plan(
+        slots=(*inputs, Slot(out, SlotKind.OUTPUT, shape, dtype)),
+        steps=(Step((call,), operands, out),),
+        inputs=tuple(range(out)),
+        scalars=(),
+        outputs=(out,),
+    )
+
+
+def result(device: Device, plan: Plan, sources: Sequence[Source]) -> Array:
+    buffers = [device.upload(canonical(s.memory)) for s in sources]
+    (out,) = device.compile(plan).run(buffers, ())
+    slot = plan.slots[plan.outputs[0]]
+    return device.download(out, slot.shape, slot.dtype)
+
+
+def judge(device: Device, op: str, attrs: Any, *operands: Array | Source) -> Array:
+    """Run one call on both; give the result, which has the oracle's bits."""
+    sources = [s if isinstance(s, Source) else Source.plain(s) for s in operands]
+    plan = plan_of(op, attrs, sources)
+    got = result(device, plan, sources)
+    assert_same_bits(got, result(oracle.open(0), plan, sources))
+    return got
+
+
+def judge_case(device: Device, case: Case) -> None:
+    """Run a case in both layouts, and with its float32 arrays as float16."""
+    with np.errstate(all="ignore"):
+        halves = [a.astype(np.float16) if a.dtype == np.float32 else a for a in case.arrays]
+    for lay in (Source.plain, Source.strange):
+        judge(device, case.op, case.attrs, *map(lay, case.arrays))
+        if any(a.dtype == np.float16 for a in halves):
+            judge(device, case.op, case.attrs, *map(lay, halves))

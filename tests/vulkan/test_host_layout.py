@@ -1,0 +1,66 @@
+"""Where pointers lead and which dispatches wait, without a device."""
+
+from __future__ import annotations
+
+import needs_vulkan  # noqa: F401
+
+from vkml_backend_vulkan import layout
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered, Pointer
+from vkml_core.dtypes import float32
+from vkml_core.plan import Barrier, Hazard, Plan, Slot, SlotKind, Step
+
+_STEP = Step((), (), 0)
+
+
+def _dispatch(groups: int = 1, slot: int = 0) -> Dispatch:
+    return Dispatch("m", (groups, 1, 1), (Pointer(slot, 0),), b"")
+
+
+def _plan(steps: int, *waiting: int, slots: tuple[Slot, ...] = (), arena: int = 0) -> Plan:
+    barriers = tuple(Barrier(b, b - 1, frozenset({Hazard.RAW})) for b in waiting)
+    inputs = tuple(s.index for s in slots if s.kind in (SlotKind.INPUT, SlotKind.STATE))
+    scalars = tuple(s.index for s in slots if s.kind is SlotKind.SCALAR)
+    return Plan(slots, (_STEP,) * steps, inputs, scalars, (), barriers, arena)
+
+
+def _waits(plan: Plan, lowered: list[Lowered]) -> list[tuple[int, bool]]:
+    return [(f.step, f.barrier) for f in layout.flatten(plan, lowered)]
+
+
+def test_barriers_of_the_plan_and_inside_a_step() -> None:
+    one, two = Lowered((_dispatch(),)), Lowered((_dispatch(), _dispatch()))
+    found = _waits(_plan(4, 3), [one, two, one, one])
+    assert found == [(0, False), (1, False), (1, True), (2, False), (3, True)]
+
+
+def test_the_barrier_of_a_step_without_dispatches_is_kept() -> None:
+    one, nothing = Lowered((_dispatch(),)), Lowered((_dispatch(groups=0),))
+    assert _waits(_plan(3, 1), [one, nothing, one]) == [(0, False), (2, True)]
+    assert _waits(_plan(3, 1), [one, Lowered(()), one]) == [(0, False), (2, True)]
+
+
+def test_steps_that_share_scratch_wait() -> None:
+    plain, scratch = Lowered((_dispatch(),)), Lowered((_dispatch(),), scratch=(64,))
+    found = _waits(_plan(5, 3), [scratch, plain, scratch, plain, scratch])
+    assert found == [(0, False), (1, False), (2, True), (3, True), (4, False)]
+
+
+def test_pointers_lead_to_disjoint_memory() -> None:
+    slots = (
+        Slot(0, SlotKind.INPUT, (4,), float32),
+        Slot(1, SlotKind.SCALAR, (), float32),
+        Slot(2, SlotKind.TEMP, (4,), float32, offset=64),
+        Slot(3, SlotKind.OUTPUT, (4,), float32),
+        Slot(4, SlotKind.SCALAR, (), float32),
+        Slot(5, SlotKind.STATE, (4,), float32),
+    )
+    fails = Lowered((_dispatch(slot=ERRORS),))
+    scratch = Lowered((_dispatch(slot=~1),), scratch=(10, 100))
+    made = layout.Layout(_plan(3, slots=slots, arena=128), [fails, scratch, fails])
+    place = made.place
+    assert [place(0, Pointer(s, 4)) for s in (0, 5, 3)] == [(2, 4), (3, 4), (4, 4)]
+    assert [place(0, Pointer(s, 0)) for s in (1, 4)] == [(0, 0), (0, 16)]
+    assert place(0, Pointer(2, 8)) == (0, 64 + 64 + 8)
+    assert [place(1, Pointer(~k, 4)) for k in (0, 1)] == [(0, 64 + 128 + 4), (0, 64 + 128 + 64 + 4)]
+    assert [place(i, Pointer(ERRORS, 0)) for i in (0, 2)] == [(1, 0), (1, 32)]
+    assert made.workspace == 64 + 128 + 64 + 128 and len(made.failing) == 2

@@ -1,0 +1,109 @@
+"""Matrix products on Vulkan: the oracle's bits for every dtype, layout, size and kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from tests.oracle.cases import CASES, Case
+from tests.oracle.run import assert_same_bits
+from tests.oracle.values import EDGES, anything, bits, rough
+from tests.vulkan.single import Source, judge, judge_case, plan_of, result
+from vkml_backend_cpu.backend import backend as oracle
+from vkml_backend_vulkan.dispatch import Limits
+from vkml_backend_vulkan.lower import matmul
+from vkml_core.backend import Device
+from vkml_core.ops.spec import Kind
+from vkml_core.shapes import View
+
+if TYPE_CHECKING:
+    from vkml_backend_vulkan.device import VulkanDevice
+
+PRODUCTS = [case for case in CASES if case.op == "matmul"]
+LARGE = Limits(invocations=1024, shared=32768, groups=(65535, 65535, 65535))
+
+
+@pytest.mark.parametrize("case", PRODUCTS, ids=lambda case: case.name)
+def test_cases(device: Device, case: Case) -> None:
+    if case.name == "matmul any bits" and device.capabilities().level == "exact-normal":
+        pytest.skip("products are subnormal, which this device flushes")
+    judge_case(device, case)
+
+
+@pytest.mark.parametrize("k", EDGES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.int64])
+def test_depths(device: Device, k: int, dtype: Any) -> None:
+    if np.issubdtype(dtype, np.integer):
+        a, b = bits("a", 3, k, dtype=dtype), bits("b", k, 5, dtype=dtype)
+    else:
+        with np.errstate(over="ignore"):
+            a, b = rough("a", 3, k).astype(dtype), rough("b", k, 5).astype(dtype)
+    judge(device, "matmul", None, a, b)
+
+
+SHAPES = [
+    ((), 64, 64, 64),
+    ((), 65, 511, 70),
+    ((2,), 64, 512, 64),
+    ((3,), 100, 513, 33),
+    ((2, 1), 24, 2049, 33),
+]
+
+
+@pytest.mark.parametrize(("batch", "m", "k", "n"), SHAPES)
+@pytest.mark.parametrize("lay", [Source.plain, Source.strange])
+def test_tiles(device: Device, batch: tuple[int, ...], m: int, k: int, n: int, lay: Any) -> None:
+    """Large enough for tiles, with and without a part left over, of one slice and of several."""
+    a, b = rough("a", *batch, m, k), rough("b", *batch, k, n)
+    judge(device, "matmul", None, lay(a), lay(b))
+
+
+def test_tiles_of_transposed_matrices(device: Device) -> None:
+    a, b = rough("a", 513, 70), rough("b", 66, 513)
+    left, right = (Source(x, View.of(x.shape).permute((1, 0))) for x in (a, b))
+    judge(device, "matmul", None, left, right)
+
+
+def test_tiles_of_any_bits(device: Device) -> None:
+    judge(device, "matmul", None, anything("a", 64, 80), anything("b", 80, 64))
+
+
+def test_rows_do_not_change_with_the_batch(device: Device) -> None:
+    """The row alone is too small for tiles."""
+    a, b = rough("a", 64, 700), rough("b", 700, 64)
+    whole = judge(device, "matmul", None, a, b)
+    alone = judge(device, "matmul", None, a[7:8], b)
+    assert alone.tobytes() == whole[7:8].tobytes()
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(30, 5, 29), (130, 600, 190)])
+def test_rows_of_workgroups(device: VulkanDevice, m: int, k: int, n: int) -> None:
+    """More workgroups than a device takes in x, and a row of them that is not full."""
+    sources = [Source.plain(rough("a", m, k)), Source.plain(rough("b", k, n))]
+    plan = plan_of("matmul", None, sources)
+    few = replace(LARGE, groups=(5, 65535, 65535))
+    lowered = matmul.lower(plan.steps[0], plan.slots, few)
+    assert all(d.groups[0] == 5 and d.groups[1] > 1 for d in lowered.dispatches)
+    kernels = replace(device.kernels, lower={Kind.MATMUL: lambda *_: lowered})
+    with patch.object(device, "kernels", kernels):
+        got = result(device, plan, sources)
+    assert_same_bits(got, result(oracle.open(0), plan, sources))
+
+
+def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
+    sources = [Source.plain(np.zeros(s, np.float32)) for s in ((m, k), (k, n))]
+    plan = plan_of("matmul", None, sources)
+    return [d.module for d in matmul.lower(plan.steps[0], plan.slots, limits).dispatches]
+
+
+def test_which_kernel() -> None:
+    assert modules(8, 4096, 8) == ["matmul.f32"]
+    assert modules(2048, 512, 2048) == ["matmul.tile"]
+    assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
+    small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
+    assert modules(2048, 512, 2048, small) == ["matmul.f32"]
+    assert modules(0, 5, 3) == []

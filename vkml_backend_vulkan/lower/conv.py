@@ -1,0 +1,120 @@
+"""Lowerings of the convolutions and of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
+from vkml_backend_vulkan.lower.launch import each_output, read
+from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
+from vkml_backend_vulkan.lower.matmul import TILE_INVOCATIONS, add_slices, slices, tiled, tiles_of
+from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_core.plan import Call, Slot, Step
+from vkml_core.shapes import Shape, size
+
+
+def window(attrs: Any, image: Shape, kernel: Shape) -> tuple[int, ...]:
+    """Give the ten words of a sliding window; a window without the attribute is not dilated."""
+    dilation = getattr(attrs, "dilation", (1, 1))
+    return (*image, *kernel, *attrs.stride, *attrs.padding, *dilation)
+
+
+def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Lower a step of the convolution family."""
+    return _LOWER[only_call(step).op](step, slots, limits)
+
+
+def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Convolve, or give a gradient of it: operands (x, w), (g, w) or (x, g)."""
+    a, b, call = read(step, 0, slots), read(step, 1, slots), only_call(step)
+    attrs, dtype, count = call.attrs, TOKENS[call.dtype], size(call.shape)
+    image = getattr(attrs, "image", a.shape[2:])
+    kernel = getattr(attrs, "kernel", b.shape[2:])
+    weight = call.shape if call.op == "conv2d_weight_grad" else b.shape
+    channels = attrs.groups, weight[1], weight[0] // attrs.groups
+    product = _product(call, b.shape, channels[1:], size(kernel))
+    push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
+    if dtype == "f32" and tiled(*product, limits):
+        return _by_tiles(step, kernel, product, (a.pointer, b.pointer), push, limits)
+    pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
+    name = f"conv.{call.op}.{dtype}"
+    return Lowered(each_output(name, count, pointers, pack(*push, 1), limits, dtype))
+
+
+def _product(call: Call, b: Shape, channels: Shape, taps: int) -> tuple[int, int, int]:
+    """Give rows, columns and depth of the matrix product that a convolution is for each group.
+
+    That of conv2d_input_grad is the product for one tap. `b` is the shape of the second operand.
+    """
+    inputs, outputs = channels
+    if call.op == "conv2d_weight_grad":
+        return outputs, inputs * taps, b[0] * size(b[2:])
+    columns = call.shape[0] * size(call.shape[2:])
+    return (outputs, columns, inputs * taps) if call.op == "conv2d" else (inputs, columns, outputs)
+
+
+def _by_tiles(
+    step: Step,
+    kernel: Shape,
+    product: tuple[int, int, int],
+    sources: tuple[Pointer, Pointer],
+    push: tuple[int, ...],
+    limits: Limits,
+) -> Lowered:
+    """Launch the tiles of all groups; the long chains of weight gradients may be cut."""
+    call, out = only_call(step), Pointer(step.write, 0)
+    tiles, count = call.attrs.groups * tiles_of(*product[:2]), size(call.shape)
+    cut = call.op == "conv2d_weight_grad"
+    parts = slices(tiles, product[2], count) if cut else 1
+    target = out if parts == 1 else Pointer(~0, 0)
+    multiply = Dispatch(
+        f"conv.{call.op}.tile",
+        spread(tiles * parts, limits),
+        (*sources, target),
+        pack(*push, parts),
+        (TILE_INVOCATIONS, 0, *kernel),
+    )
+    scratch = () if parts == 1 else (padded(4 * count * parts),)
+    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch)
+
+
+def im2col(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Lay windows out as columns."""
+    image, attrs = operands(step)[0].view.shape, only_call(step).attrs
+    geometry = window(attrs, image[2:], attrs.kernel)
+    return windows("conv.im2col", step, slots, limits, geometry, image)
+
+
+def col2im(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Add columns back into images."""
+    image, attrs = only_call(step).shape, only_call(step).attrs
+    geometry = window(attrs, attrs.image, attrs.kernel)
+    return windows("conv.col2im", step, slots, limits, geometry, image)
+
+
+def windows(
+    name: str,
+    step: Step,
+    slots: Sequence[Slot],
+    limits: Limits,
+    geometry: tuple[int, ...],
+    image: Shape,
+) -> Lowered:
+    """Launch a kernel over the windows of one operand; `image` is (N, C, …)."""
+    x, call = read(step, 0, slots), only_call(step)
+    count = size(call.shape)
+    push = pack(*geometry, *x.without(), count, *image[:2])
+    pointers = (x.pointer, Pointer(step.write, 0))
+    source, out = token(slots, operands(step)[0]), TOKENS[call.dtype]
+    return Lowered(each_output(f"{name}.{source}", count, pointers, push, limits, out))
+
+
+_LOWER: Final[dict[str, Lower]] = {
+    "conv2d": convolution,
+    "conv2d_input_grad": convolution,
+    "conv2d_weight_grad": convolution,
+    "im2col": im2col,
+    "col2im": col2im,
+}
+OPS: Final = frozenset(_LOWER)

@@ -1,0 +1,83 @@
+"""Element-wise steps: one dispatch, four consecutive results to an invocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Lowered, Pointer
+from vkml_backend_vulkan.lower.layout import (
+    Strides,
+    collapse,
+    grid,
+    local_size,
+    only_call,
+    operands,
+    pack,
+    token,
+)
+from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_backend_vulkan.shaders.tables import elementwise
+from vkml_core.plan import Slot, Step
+from vkml_core.shapes import Shape, View, size
+
+STRIDED, CONTIGUOUS, ONE = 0, 1, 2
+"""How an operand is read: values of two bits each of the template's constant ACCESS."""
+QUAD: Final = 4
+OPS: Final = elementwise.OPS | {"cast"}
+Source = tuple[Pointer, View]
+
+
+def module_name(op: str, step: Step, slots: Sequence[Slot]) -> str:
+    """Name the module of a step: by the last operand, and by the result too for a cast."""
+    source = token(slots, operands(step)[-1])
+    if op != "cast":
+        return f"elementwise.{op}.{source}"
+    return f"cast.{source}.{TOKENS[only_call(step).dtype]}"
+
+
+def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Lower an element-wise step."""
+    call = only_call(step)
+    name = module_name(call.op, step, slots)
+    sources = [(Pointer(o.slot, 0), o.view) for o in operands(step)]
+    fails = elementwise.fails(call.op, TOKENS[call.dtype])
+    return Lowered(launch(name, call.shape, Pointer(step.write, 0), sources, limits, fails=fails))
+
+
+def launch(
+    module: str,
+    shape: Shape,
+    result: Pointer,
+    sources: Sequence[Source],
+    limits: Limits,
+    *,
+    fails: bool = False,
+) -> tuple[Dispatch, ...]:
+    """Give the dispatch of a module of the element-wise template; none for an empty result."""
+    count, local = size(shape), local_size(limits)
+    if not count:
+        return ()
+    extents, strides = collapse(shape, *(view.strides for _, view in sources))
+    offsets = [view.offset for _, view in sources]
+    access = sum(
+        _access(extents, s, offset) << 2 * k
+        for k, (s, offset) in enumerate(zip(strides, offsets, strict=True))
+    )
+    errors = (Pointer(ERRORS, 0),) if fails else ()
+    return (
+        Dispatch(
+            module,
+            grid(-(-count // QUAD), local, limits),
+            (result, *(pointer for pointer, _ in sources), *errors),
+            pack(count, *extents, *offsets, *(s for each in strides for s in each)),
+            (local, 0, access),
+        ),
+    )
+
+
+def _access(extents: Shape, strides: Strides, offset: int) -> int:
+    if not any(strides):
+        return ONE
+    whole = View(extents, strides).is_contiguous
+    return CONTIGUOUS if whole and offset % QUAD == 0 else STRIDED

@@ -1,0 +1,52 @@
+"""Kernels that compute one output at a time: their operands at rank 4 and their dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Pointer
+from vkml_backend_vulkan.lower.layout import grid, local_size, operands, to_rank_4
+from vkml_core.plan import Slot, SlotKind, Step
+from vkml_core.shapes import MAX_RANK, Shape
+
+PER_WORD: Final = {"f16": 2, "b8": 4}
+"""Elements of an output that share a 32-bit word, where that is not one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An operand brought to rank 4 by leading axes of size 1; numbers are elements."""
+
+    pointer: Pointer
+    shape: Shape
+    strides: tuple[int, ...]
+    offset: int
+
+    def without(self, *axes: int) -> tuple[int, ...]:
+        """Give offset and strides, the strides of `axes` set to 0."""
+        return (self.offset, *(0 if i in axes else s for i, s in enumerate(self.strides)))
+
+
+def read(step: Step, argument: int, slots: Sequence[Slot]) -> Read:
+    """Describe the argument of the step's only call. A host number is one element."""
+    operand = operands(step)[argument]
+    view, pointer = operand.view, Pointer(operand.slot, 0)
+    shape = to_rank_4(view.shape, 1)
+    if slots[operand.slot].kind is SlotKind.SCALAR or 0 in view.shape:
+        return Read(pointer, shape, (0,) * MAX_RANK, 0)
+    return Read(pointer, shape, to_rank_4(view.strides, 0), view.offset)
+
+
+def each_output(
+    module: str, count: int, pointers: Sequence[Pointer], push: bytes, limits: Limits, dtype: str
+) -> tuple[Dispatch, ...]:
+    """Launch an invocation for each output word; nothing where there is no output."""
+    invocations = -(-count // PER_WORD.get(dtype, 1))
+    local = local_size(limits)
+    groups = grid(invocations, local, limits)
+    return (Dispatch(module, groups, tuple(pointers), push, (local,)),) if count else ()
+
+
+ERROR_POINTER: Final = Pointer(ERRORS, 0)

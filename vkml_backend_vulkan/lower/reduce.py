@@ -1,0 +1,122 @@
+"""Reductions: passes over chunks of 1024, and one dispatch for the index of an extreme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
+from vkml_backend_vulkan.lower.elementwise import launch
+from vkml_backend_vulkan.lower.layout import (
+    collapse,
+    grid,
+    local_size,
+    only_call,
+    operands,
+    pack,
+    padded,
+    token,
+)
+from vkml_backend_vulkan.shaders.tables.reduce import REDUCTIONS, WORDS
+from vkml_core.plan import Slot, Step
+from vkml_core.shapes import View, reduce_shape, size
+
+CHUNK: Final = 1024
+LANES: Final = 32
+WORD_BYTES: Final = {"f32": 4, "i32": 4, "i64": 8}
+
+
+def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Lower a reduction."""
+    return _LOWER[only_call(step).op](step, slots, limits)
+
+
+def split(view: View, axes: Sequence[int]) -> tuple[View, View]:
+    """Give the view of the kept axes and that of the reduced ones (without offset)."""
+    kept = reduce_shape(tuple(range(len(view.shape))), axes)
+    outer, inner = (
+        View(tuple(view.shape[a] for a in which), tuple(view.strides[a] for a in which))
+        for which in (kept, axes)
+    )
+    return View(outer.shape, outer.strides, view.offset), inner
+
+
+def _reduce(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    """Reduce to chunk results until each row has one, then narrow it where it is no word."""
+    call, (source,) = only_call(step), operands(step)
+    name = token(slots, source)
+    word = WORDS[name]
+    outer, inner = split(source.view, call.attrs.axes)
+    rows, n = size(outer.shape), size(inner.shape)
+    if not rows:
+        return Lowered(())
+    dispatches: list[Dispatch] = []
+    scratch: list[int] = []
+    at, result = Pointer(source.slot, 0), Pointer(step.write, 0)
+    given = name
+    while True:
+        chunks = max(-(-n // CHUNK), 1)
+        last = chunks == 1 and word == name
+        to = result if last else Pointer(~len(scratch), 0)
+        if not last:
+            scratch.append(padded(rows * chunks * WORD_BYTES[word]))
+        module = f"reduce.{call.op}.{given}"
+        dispatches.append(_chunks(module, to, at, outer, inner, chunks, limits))
+        at, given, n = to, word, chunks
+        outer, inner = View((rows,), (chunks,)), View((chunks,), (1,))
+        if chunks == 1:
+            break
+    if word != name:
+        view = View((rows,), (1,))
+        dispatches += launch(f"cast.{word}.{name}", (rows,), result, [(at, view)], limits)
+    return Lowered(tuple(dispatches), tuple(scratch))
+
+
+def _chunks(
+    module: str,
+    result: Pointer,
+    source: Pointer,
+    outer: View,
+    inner: View,
+    chunks: int,
+    limits: Limits,
+) -> Dispatch:
+    """Give the dispatch that reduces every chunk of every row."""
+    outer_extents, (outer_strides,) = collapse(outer.shape, outer.strides)
+    inner_extents, (inner_strides,) = collapse(inner.shape, inner.strides)
+    rows, n, local = size(outer.shape), size(inner.shape), local_size(limits)
+    return Dispatch(
+        module,
+        grid(rows * chunks * LANES, local, limits),
+        (result, source),
+        pack(
+            *(*outer_extents, *outer_strides, *inner_extents, *inner_strides),
+            *(outer.offset, n, chunks, rows * chunks),
+        ),
+        (local, 0, int(size(inner_extents[:3]) == 1)),
+    )
+
+
+def _arg_extreme(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+    call, (source,) = only_call(step), operands(step)
+    outer, inner = split(source.view, (call.attrs.axis,))
+    extents, (strides,) = collapse(outer.shape, outer.strides)
+    rows, local = size(outer.shape), local_size(limits)
+    if not rows:
+        return Lowered(())
+    dispatch = Dispatch(
+        f"reduce.{call.op}.{token(slots, source)}",
+        grid(rows * LANES, local, limits),
+        (Pointer(step.write, 0), Pointer(source.slot, 0)),
+        pack(*extents, *strides, outer.offset, *inner.shape, *inner.strides, rows),
+        (local,),
+    )
+    return Lowered((dispatch,))
+
+
+_LOWER: Final[dict[str, Lower]] = {
+    **dict.fromkeys(REDUCTIONS, _reduce),
+    "argmax": _arg_extreme,
+    "argmin": _arg_extreme,
+}
+OPS: Final = frozenset(_LOWER)

@@ -1,0 +1,1 @@
+"""GLSL sources, the tables that instantiate them, and the SPIR-V that they compile to."""

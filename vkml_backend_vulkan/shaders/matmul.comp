@@ -1,0 +1,30 @@
+#version 450
+// Matrix product, one output at a time, for any strides and dtype.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "value.glsl"
+
+layout(push_constant) uniform Push {
+    uvec2 a, b, out_;
+    int a_offset, a_strides[4];
+    int b_offset, b_strides[4];
+    uint count, batch, rows, columns, depth;
+};
+
+V result(uint index)
+{
+    int n = int(index % columns), m = int(index / columns % rows);
+    uint matrix = index / (rows * columns);
+    int outer = int(matrix / batch), inner = int(matrix % batch);
+    int left = a_offset + outer * a_strides[0] + inner * a_strides[1] + m * a_strides[2];
+    int right = b_offset + outer * b_strides[0] + inner * b_strides[1] + n * b_strides[3];
+    Chain sum = chain();
+    for (uint k = 0u; k < depth; k++) {
+        multiply_add(sum, load(a, left), load(b, right));
+        left += a_strides[3];
+        right += b_strides[2];
+    }
+    return chain_sum(sum);
+}
+
+#include "outputs.glsl"

@@ -1,0 +1,1 @@
+"""The tables of shader modules, one for each family of operations: MODULES by name."""

@@ -1,0 +1,39 @@
+"""Modules of indices and of sorting."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Final
+
+from vkml_backend_vulkan.shaders.table import Module
+
+NUMBERS: Final = ("f32", "f16", "i32", "i64")
+INDICES: Final = ("i32", "i64")
+
+
+def _defines(token: str, index: str) -> dict[str, str]:
+    return {f"DTYPE_{token.upper()}": "1", f"INDEX_{index.upper()}": "1"}
+
+
+MODULES: Final[dict[str, Module]] = {
+    **{
+        f"index.gather.{t}.{i}": Module("gather.comp", _defines(t, i))
+        for t, i in product((*NUMBERS, "b8"), INDICES)
+    },
+    **{
+        f"index.scatter_add.{t}.{i}": Module("scatter_add.comp", _defines(t, i))
+        for t, i in product(NUMBERS, INDICES)
+    },
+    **{
+        f"index.scatter_add.{t}.{i}.spans": Module(
+            "scatter_add.comp", {**_defines(t, i), "SPANS": "1"}
+        )
+        for t, i in product(NUMBERS, INDICES)
+    },
+    **{
+        f"index.{step}.{i}": Module(f"index_{step}.comp", _defines(i, i))
+        for step, i in product(("check", "mark"), INDICES)
+    },
+    "index.clear": Module("index_clear.comp"),
+    **{f"sort.argsort.{t}": Module("argsort.comp", {f"DTYPE_{t.upper()}": "1"}) for t in NUMBERS},
+}

@@ -1,0 +1,12 @@
+"""Modules of the matrix product."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vkml_backend_vulkan.shaders.table import Module
+
+MODULES: Final[dict[str, Module]] = {
+    f"matmul.{t}": Module("matmul.comp", {f"DTYPE_{t.upper()}": "1"})
+    for t in ("f32", "f16", "i32", "i64")
+} | {"matmul.tile": Module("matmul_tile.comp"), "matmul.slices": Module("matmul_slices.comp")}

@@ -1,0 +1,83 @@
+"""Modules of reductions and scans: how two elements combine, for each dtype.
+
+Results are words: float16 gives float32 and bool gives int32, which a cast then narrows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vkml_backend_vulkan.shaders.table import Module
+
+WORDS: Final = {"f32": "f32", "f16": "f32", "i32": "i32", "i64": "i64", "b8": "i32"}
+"""The dtype token of what a reduction of each dtype gives."""
+_ZERO: Final = {"f32": "0u", "i32": "0u", "i64": "uvec2(0u)"}
+_ONE: Final = {"f32": "0x3f800000u", "i32": "1u", "i64": "uvec2(1u, 0u)"}
+_LOWEST: Final = {"f32": "0xff800000u", "i32": "0x80000000u", "i64": "uvec2(0u, 0x80000000u)"}
+_HIGHEST: Final = {
+    "f32": "0x7f800000u",
+    "i32": "0x7fffffffu",
+    "i64": "uvec2(0xffffffffu, 0x7fffffffu)",
+}
+_ADD: Final = {"f32": "f_add(a, b)", "i32": "((a) + (b))", "i64": "i64_add(a, b)"}
+_MULTIPLY: Final = {"f32": "f_mul(a, b)", "i32": "((a) * (b))", "i64": "i64_mul(a, b)"}
+_LARGER: Final = {w: f"{w}_maximum(a, b)" for w in _ZERO}
+_SMALLER: Final = {w: f"{w}_minimum(a, b)" for w in _ZERO}
+
+REDUCTIONS: Final = {
+    "sum": (_ADD, _ZERO),
+    "prod": (_MULTIPLY, _ONE),
+    "amax": (_LARGER, _LOWEST),
+    "amin": (_SMALLER, _HIGHEST),
+}
+_NUMBERS: Final = ("f32", "f16", "i32", "i64")
+_FLOAT_KEYS: Final = {
+    "argmax": "nan_or(x, number(x))",
+    "argmin": "nan_or(x, ~number(x))",
+}
+_INTEGER_KEYS: Final = {
+    "i32": {"argmax": "int(x)", "argmin": "~int(x)"},
+    "i64": {"argmax": "x", "argmin": "~x"},
+}
+
+
+def _words(token: str) -> dict[str, str]:
+    """Define how elements are read and what holds a result."""
+    wide = token == "i64"
+    load = "uint(load_b8(P, I))" if token == "b8" else f"load_{token}(P, I)"
+    return {
+        "T": "uvec2" if wide else "uint",
+        "RESULT": "U32x2" if wide else "U32",
+        "LOAD(P, I)": load,
+    }
+
+
+def _reduction(op: str, token: str) -> Module:
+    combine, identity = (row[WORDS[token]] for row in REDUCTIONS[op])
+    defines = _words(token) | {"COMBINE(a, b)": combine, "IDENTITY": identity}
+    return Module("reduce.comp", defines | ({"TREE": "1"} if op == "prod" else {}))
+
+
+def _arg_extreme(op: str, token: str) -> Module:
+    wide = token == "i64"
+    defines = {
+        "V_T": "uvec2" if wide else "uint",
+        "KEY_T": "uvec2" if wide else "int",
+        "LOAD": f"load_{token}",
+        "KEY": _INTEGER_KEYS.get(token, _FLOAT_KEYS)[op],
+        "LESS(a, b)": "i64_less(a, b)" if wide else "((a) < (b))",
+    }
+    return Module("arg_extreme.comp", defines)
+
+
+def _cumsum(token: str) -> Module:
+    word = WORDS[token]
+    return Module("cumsum.comp", _words(token) | {"ADD(a, b)": _ADD[word], "ZERO": _ZERO[word]})
+
+
+MODULES: Final[dict[str, Module]] = {
+    **{f"reduce.{op}.{t}": _reduction(op, t) for op in REDUCTIONS for t in _NUMBERS},
+    **{f"reduce.{op}.b8": _reduction(op, "b8") for op in ("amax", "amin")},
+    **{f"reduce.{op}.{t}": _arg_extreme(op, t) for op in _FLOAT_KEYS for t in _NUMBERS},
+    **{f"scan.cumsum.{t}": _cumsum(t) for t in _NUMBERS},
+}

@@ -1,0 +1,15 @@
+// What a kernel over the windows of one operand is given.
+#include "window.glsl"
+
+layout(push_constant) uniform Push {
+    uvec2 x, out_;
+    Window window;
+    int offset, strides[4];
+    uint count;
+    int batch, channels;
+};
+V load_x(ivec4 at)
+{
+    ivec4 by = ivec4(strides[0], strides[1], strides[2], strides[3]);
+    return load(x, offset + along(at, by));
+}

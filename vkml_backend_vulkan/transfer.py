@@ -1,0 +1,112 @@
+"""Moving bytes between host and device: directly where memory is mapped, else through a ring.
+
+Uploads through the ring are recorded at the start of the next submission, whatever it is, so that
+they need none of their own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from vkml_backend_vulkan import vk
+from vkml_backend_vulkan.memory import Buffer, Pool
+from vkml_backend_vulkan.queue import FILLED, Queue
+from vkml_core.backend import Array
+
+RING_BYTES: Final = 32 << 20
+CHUNK_BYTES: Final = RING_BYTES // 4
+_ALIGNMENT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """An upload that waits for the next submission: `size` bytes of the ring to `buffer`."""
+
+    source: int
+    buffer: Buffer
+    offset: int
+    size: int
+
+
+class Transfer:
+    """Uploads and downloads; its caller holds the device's lock."""
+
+    def __init__(self, queue: Queue, device: Pool, host: Pool) -> None:
+        """`host` is a mapped pool; it is the same as `device` where that is mapped."""
+        self._queue = queue
+        self._device = device
+        self._ring = None if device.mapped else host.allocate(RING_BYTES)
+        self._head = 0
+        self._used: deque[tuple[int, int, int]] = deque()
+        self._copies: list[_Copy] = []
+
+    def upload(self, array: Array) -> Buffer:
+        """Copy a contiguous array into a new buffer."""
+        buffer = self._device.allocate(array.nbytes)
+        source = array.reshape(-1).view(np.uint8)
+        if self._ring is None:
+            vk.ffi.memmove(buffer.host, vk.ffi.from_buffer(source), source.nbytes)
+            return buffer
+        for at in range(0, source.nbytes, CHUNK_BYTES):
+            piece = source[at : at + CHUNK_BYTES]
+            place = self._take(piece.nbytes)
+            vk.ffi.memmove(self._ring.host + place, vk.ffi.from_buffer(piece), piece.nbytes)
+            self._copies.append(_Copy(place, buffer, at, piece.nbytes))
+        buffer.submission = self._queue.next
+        return buffer
+
+    def download(self, buffer: Buffer, into: Array) -> None:
+        """Copy a buffer into a contiguous array once its value is there."""
+        target = into.reshape(-1).view(np.uint8)
+        if self._ring is None:
+            self._queue.wait(buffer.submission)
+            vk.ffi.memmove(vk.ffi.from_buffer(target), buffer.host, target.nbytes)
+            return
+        for at in range(0, target.nbytes, CHUNK_BYTES):
+            piece = target[at : at + CHUNK_BYTES]
+            place = self._take(piece.nbytes)
+            commands = self.begin()
+            copy(commands, buffer, at, self._ring, place, piece.nbytes)
+            self._queue.wait(self._queue.submit((buffer,)))
+            vk.ffi.memmove(vk.ffi.from_buffer(piece), self._ring.host + place, piece.nbytes)
+
+    def begin(self) -> Any:
+        """Begin a submission, which first does the uploads that wait."""
+        commands = self._queue.begin()
+        if self._ring is not None and self._copies:
+            for c in self._copies:
+                copy(commands, self._ring, c.source, c.buffer, c.offset, c.size)
+            self._copies.clear()
+            FILLED.record(commands)
+        return commands
+
+    def flush(self) -> None:
+        """Submit the uploads that wait, if any."""
+        if self._copies:
+            kept = [c.buffer for c in self._copies]
+            self.begin()
+            self._queue.submit(kept)
+
+    def _take(self, size: int) -> int:
+        """Give a place in the ring, once what used it has finished."""
+        size = -(-size // _ALIGNMENT) * _ALIGNMENT
+        start = self._head if self._head + size <= RING_BYTES else 0
+        while any(s < start + size and start < e for s, e, _ in self._used):
+            if self._used[0][2] > self._queue.submitted:
+                self.flush()
+            self._queue.wait(self._used.popleft()[2])
+        self._head = start + size
+        self._used.append((start, self._head, self._queue.next))
+        return start
+
+
+def copy(commands: Any, source: Buffer, at: int, target: Buffer, to: int, size: int) -> None:
+    """Record a copy of bytes."""
+    region = vk.struct(
+        "VkBufferCopy", srcOffset=source.start + at, dstOffset=target.start + to, size=size
+    )
+    vk.lib.vkCmdCopyBuffer(commands, source.block.buffer, target.block.buffer, 1, region)
