@@ -157,9 +157,7 @@ def _create(physical: Physical) -> Any:
         queueCount=1,
         pQueuePriorities=vk.array("float", [1.0]),
     )
-    features = vk.struct(
-        "VkPhysicalDeviceVulkan12Features", bufferDeviceAddress=1, timelineSemaphore=1
-    )
+    features = vk.struct("VkPhysicalDeviceVulkan12Features", bufferDeviceAddress=1)
     info = vk.struct(
         "VkDeviceCreateInfo", pNext=features, queueCreateInfoCount=1, pQueueCreateInfos=queue
     )

@@ -154,7 +154,7 @@ def _missing(handle: Any, version: tuple[int, int, int], family: int | None) -> 
     features = vk.struct("VkPhysicalDeviceVulkan12Features")
     chain = vk.struct("VkPhysicalDeviceFeatures2", pNext=features)
     vk.lib.vkGetPhysicalDeviceFeatures2(handle, chain)
-    needed = ("bufferDeviceAddress", "timelineSemaphore")
+    needed = ("bufferDeviceAddress",)
     lacks = [name for name in needed if not getattr(features, name)]
     return lacks + ([] if family is not None else ["a compute queue"])
 

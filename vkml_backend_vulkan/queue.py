@@ -1,4 +1,4 @@
-"""The compute queue: a ring of command buffers and a timeline semaphore that counts submissions.
+"""The compute queue: a ring of command buffers, each with the fence of its last submission.
 
 Submissions run in order: each begins by waiting for everything before it and ends by making its
 writes visible to the host.
@@ -62,6 +62,8 @@ class _Recorder:
 
     pool: Any
     commands: Any
+    fence: Any
+    """A C array of the one fence."""
     submission: int = 0
     kept: Sequence[object] = field(default=())
 
@@ -74,18 +76,10 @@ class Queue:
         out = vk.ffi.new("VkQueue *")
         vk.lib.vkGetDeviceQueue(device, family, 0, out)
         self._queue = out[0]
-        self._timeline = self._create_timeline()
         self._recorders = [self._create_recorder(family) for _ in range(IN_FLIGHT)]
         self.submitted = 0
-        self._finished = 0
-        self._counter = vk.ffi.new("uint64_t *")
-        self._target = vk.ffi.new("uint64_t *")
-        self._wait_info = vk.struct(
-            "VkSemaphoreWaitInfo",
-            semaphoreCount=1,
-            pSemaphores=vk.array("VkSemaphore", [self._timeline]),
-            pValues=self._target,
-        )
+        self.finished = 0
+        """All submissions up to this number are known to have finished."""
         begin = vk.lib.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
         self._begin_info = vk.struct("VkCommandBufferBeginInfo", flags=begin)
 
@@ -96,7 +90,7 @@ class Queue:
 
     def begin(self) -> Any:
         """Give the next command buffer, begun; waits where too many are in flight."""
-        recorder = self._recorder()
+        recorder = self._recorder(self.next)
         self.wait(recorder.submission)
         vk.call("vkResetCommandPool", self._device, recorder.pool, 0)
         vk.call("vkBeginCommandBuffer", recorder.commands, self._begin_info)
@@ -108,67 +102,60 @@ class Queue:
 
         What is in `keep` stays alive until the submission has finished.
         """
-        recorder = self._recorder()
+        recorder = self._recorder(self.next)
         END.record(recorder.commands)
         vk.call("vkEndCommandBuffer", recorder.commands)
-        value = vk.ffi.new("uint64_t *", self.next)
-        timeline = vk.struct(
-            "VkTimelineSemaphoreSubmitInfo",
-            signalSemaphoreValueCount=1,
-            pSignalSemaphoreValues=value,
-        )
+        vk.call("vkResetFences", self._device, 1, recorder.fence)
         info = vk.struct(
             "VkSubmitInfo",
-            pNext=timeline,
             commandBufferCount=1,
             pCommandBuffers=vk.array("VkCommandBuffer", [recorder.commands]),
-            signalSemaphoreCount=1,
-            pSignalSemaphores=vk.array("VkSemaphore", [self._timeline]),
         )
-        vk.call("vkQueueSubmit", self._queue, 1, info, vk.NULL, submission=self.next)
+        vk.call("vkQueueSubmit", self._queue, 1, info, recorder.fence[0], submission=self.next)
         self.submitted += 1
         recorder.submission, recorder.kept = self.submitted, keep
         return self.submitted
 
     def wait(self, submission: int) -> None:
         """Wait until a submission and all before it have finished. Raises DeviceLost."""
-        if self._finished < submission:
-            self._target[0] = submission
-            wait = "vkWaitSemaphores"
-            while vk.call(wait, self._device, self._wait_info, _SLICE, submission=submission):
+        if self.finished < submission:
+            fence, wait = self._recorder(submission).fence, "vkWaitForFences"
+            while vk.call(wait, self._device, 1, fence, 1, _SLICE, submission=submission):
                 pass
+            self._drop(submission)
         self.poll()
 
     def poll(self) -> None:
         """Drop what finished submissions kept alive."""
-        vk.call("vkGetSemaphoreCounterValue", self._device, self._timeline, self._counter)
-        finished = self._counter[0]
-        if finished != self._finished:
-            self._finished = finished
-            for recorder in self._recorders:
-                if recorder.submission <= finished:
-                    recorder.kept = ()
+        done = self.finished
+        while done < self.submitted and self._is_done(done + 1):
+            done += 1
+        self._drop(done)
 
     def finish(self) -> None:
         """Wait for everything submitted."""
         self.wait(self.submitted)
 
     def destroy(self) -> None:
-        """Destroy the semaphore and the command pools; nothing may be in flight."""
+        """Destroy the fences and the command pools; nothing may be in flight."""
         for recorder in self._recorders:
             recorder.kept = ()
             vk.destroy("vkDestroyCommandPool", self._device, recorder.pool)
-        vk.destroy("vkDestroySemaphore", self._device, self._timeline)
+            vk.destroy("vkDestroyFence", self._device, recorder.fence[0])
 
-    def _recorder(self) -> _Recorder:
-        return self._recorders[self.next % IN_FLIGHT]
+    def _is_done(self, submission: int) -> bool:
+        fence = self._recorder(submission).fence[0]
+        status = vk.call("vkGetFenceStatus", self._device, fence, submission=submission)
+        return bool(status == vk.lib.VK_SUCCESS)
 
-    def _create_timeline(self) -> Any:
-        kind = vk.struct(
-            "VkSemaphoreTypeCreateInfo", semaphoreType=vk.lib.VK_SEMAPHORE_TYPE_TIMELINE
-        )
-        info = vk.struct("VkSemaphoreCreateInfo", pNext=kind)
-        return vk.create("vkCreateSemaphore", self._device, info, vk.NULL)
+    def _drop(self, done: int) -> None:
+        """Note that all submissions up to `done` have finished."""
+        for submission in range(self.finished + 1, done + 1):
+            self._recorder(submission).kept = ()
+        self.finished = done
+
+    def _recorder(self, submission: int) -> _Recorder:
+        return self._recorders[submission % IN_FLIGHT]
 
     def _create_recorder(self, family: int) -> _Recorder:
         transient = vk.lib.VK_COMMAND_POOL_CREATE_TRANSIENT_BIT
@@ -177,4 +164,5 @@ class Queue:
         primary = vk.struct("VkCommandBufferAllocateInfo", commandPool=pool, commandBufferCount=1)
         out = vk.ffi.new("VkCommandBuffer *")  # it is destroyed with its pool
         vk.call("vkAllocateCommandBuffers", self._device, primary, out)
-        return _Recorder(pool, out[0])
+        fence = vk.create("vkCreateFence", self._device, vk.struct("VkFenceCreateInfo"), vk.NULL)
+        return _Recorder(pool, out[0], vk.array("VkFence", [fence]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vkml_core.backend import Capabilities, DeviceKind
-from vkml_core.plugins import canonical, default_device, open_device
+from vkml_core.plugins import canonical, default_device, open_device, reopen_device
 
 
 class device(str):
@@ -49,6 +49,14 @@ class device(str):
     def synchronize(self) -> None:
         """Wait until everything submitted has finished."""
         open_device(self).synchronize()
+
+    def reopen(self) -> None:
+        """Open it anew, as after DeviceLost: later tensors are made there, and not with earlier ones.
+
+        Tensors from before can be read unless the device was lost; computing with them raises
+        DeviceError.
+        """
+        reopen_device(self)
 
     def __repr__(self) -> str:
         return f"device('{self!s}')"

@@ -21,7 +21,7 @@ from vkml_core.ops.spec import REGISTRY, OpSpec
 from vkml_core.shapes import Shape
 
 if TYPE_CHECKING:
-    from vkml_core.backend import Buffer
+    from vkml_core.backend import Buffer, Device
     from vkml_core.tensor import Tensor
 
 _serials: Final = itertools.count()
@@ -60,12 +60,13 @@ def enable_grad() -> Iterator[None]:
 
 
 class Storage:
-    """A node's computed value: a contiguous device buffer."""
+    """A node's computed value: a contiguous buffer and the opened device that holds it."""
 
-    __slots__ = ("__weakref__", "buffer")
+    __slots__ = ("__weakref__", "buffer", "device")
 
-    def __init__(self, buffer: Buffer) -> None:
+    def __init__(self, buffer: Buffer, device: Device) -> None:
         self.buffer = buffer
+        self.device = device
 
 
 class Node:
@@ -157,9 +158,9 @@ def const(like: Node, value: Scalar) -> Node:
     return full(like.shape, value, like.dtype, like.device)
 
 
-def data(buffer: Buffer, shape: Shape, dtype: DType, device: str) -> Node:
-    """Make a leaf from a device buffer that holds it contiguously."""
-    return Node(REGISTRY["data"], (), None, shape, dtype, device, storage=Storage(buffer))
+def data(storage: Storage, shape: Shape, dtype: DType, device: str) -> Node:
+    """Make a leaf from its value on the device of that name."""
+    return Node(REGISTRY["data"], (), None, shape, dtype, device, storage=storage)
 
 
 def apply(spec: OpSpec, inputs: tuple[Node, ...], attrs: Any = None) -> Node:

@@ -78,6 +78,18 @@ class Devices:
                 self._opened[name] = device
         return device
 
+    def reopen(self, name: str) -> Device:
+        """Open the device of that name anew, as after DeviceLost. Raises as `open` does.
+
+        Tensors of the device as it was can still be read, unless it was lost, but not computed
+        with.
+        """
+        key = self.canonical(name)
+        with self._lock:
+            before = self._opened.get(key)
+            self._opened = {n: d for n, d in self._opened.items() if d is not before}
+            return self.open(key)
+
     def available(self) -> list[str]:
         """List the devices of every backend that works, without opening them."""
         return [name for status in self.survey() for name in status.devices]
@@ -232,6 +244,7 @@ def _join(backend: str, index: int) -> str:
 _DEVICES: Final = Devices()
 
 open_device: Final = _DEVICES.open
+reopen_device: Final = _DEVICES.reopen
 canonical: Final = _DEVICES.canonical
 available_devices: Final = _DEVICES.available
 best_device: Final = _DEVICES.best

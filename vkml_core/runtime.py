@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import ref
 
-from vkml_core.backend import Executable
+from vkml_core.backend import Device, Executable
 from vkml_core.errors import DeviceError
 from vkml_core.graph import Node, Storage, pending_inputs, reachable
 from vkml_core.plan import Plan
@@ -57,11 +57,15 @@ def eager_mode(on: bool = True) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    name: str
+    device: Device
     scheduled: Scheduled
     executable: Executable
 
 
 _cache: Final[OrderedDict[Hashable, _Entry]] = OrderedDict()
+_devices: Final[dict[str, Device]] = {}
+"""Devices that plans are kept for, by name."""
 _lock: Final = threading.RLock()
 
 
@@ -161,32 +165,48 @@ def _keep_or_take_back(device: str, waiting: dict[int, _Pending]) -> None:
 def _run(device: str, roots: Sequence[Node]) -> None:
     order = reachable(roots, pending_inputs)
     entry = _prepare(device, order, roots)
-    plan = entry.scheduled
-    buffers = [_buffer(order[i]) for i in plan.inputs]
+    plan, opened = entry.scheduled, entry.device
+    buffers = [_buffer(order[i], opened) for i in plan.inputs]
     numbers = [order[i].value for i in plan.scalars]
     results = entry.executable.run(buffers, [n for n in numbers if n is not None])
     for root, buffer in zip(roots, results, strict=True):
-        root.settle(Storage(buffer))
+        root.settle(Storage(buffer, opened))
 
 
-def _buffer(node: Node) -> object:
+def _buffer(node: Node, opened: Device) -> object:
+    """Give a leaf's buffer. Raises DeviceError if it is not on the device that runs."""
     assert node.storage is not None
+    if node.storage.device is not opened:
+        raise DeviceError(
+            f"{node.device}: this {node.dtype.name}{node.shape} tensor was made before the device "
+            f"was opened anew; make it again from x.numpy(), or from a checkpoint if it was lost"
+        )
     return node.storage.buffer
 
 
 def _prepare(device: str, order: Sequence[Node], roots: Sequence[Node]) -> _Entry:
     """Find the plan of a graph of this structure, or make it."""
+    opened = _current(device)
     key = (device, *structure(order, roots))
     entry = _cache.get(key)
     if entry is None:
-        opened = open_device(device)
         scheduled = schedule(order, roots, capabilities=opened.capabilities())
-        entry = _Entry(scheduled, opened.compile(scheduled.plan))
+        entry = _Entry(device, opened, scheduled, opened.compile(scheduled.plan))
         _cache[key] = entry
         if len(_cache) > CACHE_SIZE:
             _cache.popitem(last=False)
     _cache.move_to_end(key)
     return entry
+
+
+def _current(name: str) -> Device:
+    """Give the device as it is opened now; plans made for it as it was before are forgotten."""
+    opened = open_device(name)
+    if _devices.get(name) is not opened:
+        for key in [k for k, entry in _cache.items() if entry.name == name]:
+            del _cache[key]
+        _devices[name] = opened
+    return opened
 
 
 def structure(order: Sequence[Node], roots: Sequence[Node]) -> tuple[Hashable, Hashable]:
@@ -224,3 +244,4 @@ def cache_info() -> dict[str, int]:
 def clear_cache() -> None:
     """Forget all plans."""
     _cache.clear()
+    _devices.clear()

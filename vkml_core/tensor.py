@@ -14,7 +14,6 @@ from vkml_core.device import device as Device
 from vkml_core.dtypes import DType, Scalar
 from vkml_core.errors import ArgumentTypeError, DeviceError, DTypeError, GradientError, ShapeError
 from vkml_core.graph import Node, build, grad_enabled
-from vkml_core.plugins import open_device
 from vkml_core.repr import tensor_repr
 from vkml_core.shapes import Shape, View, size
 from vkml_core.views import view_of
@@ -193,7 +192,7 @@ class Tensor(Methods):
         self.realize()
         storage = self.node.storage
         assert storage is not None
-        return open_device(self.device).download(storage.buffer, self.shape, self.dtype)
+        return storage.device.download(storage.buffer, self.shape, self.dtype)
 
     def item(self) -> Scalar:
         """Give the value of a one-element tensor as a Python number."""

@@ -14,7 +14,7 @@ from null_device import NAME, NullDevice
 from vkml_core.autograd import gradients
 from vkml_core.backend import Capabilities
 from vkml_core.dtypes import DType, float16, float32, int64
-from vkml_core.graph import Node, build, const, data, full, pending_inputs, reachable
+from vkml_core.graph import Node, Storage, build, const, data, full, pending_inputs, reachable
 from vkml_core.ops.rules import flip
 from vkml_core.ops.spec import REGISTRY
 from vkml_core.schedule import Scheduled, schedule
@@ -33,7 +33,7 @@ def capabilities(*, fusion: bool = False, alignment: int = 64) -> Capabilities:
 
 def leaf(*shape: int, dtype: DType = float32) -> Node:
     """Make a leaf that holds new symbols."""
-    return data(DEVICE.upload(np.zeros(shape, dtype.numpy)), shape, dtype, NAME)
+    return data(Storage(DEVICE.upload(np.zeros(shape, dtype.numpy)), DEVICE), shape, dtype, NAME)
 
 
 def plan_of(

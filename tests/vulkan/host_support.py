@@ -12,7 +12,7 @@ import numpy.typing as npt
 from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.memory import Buffer
 from vkml_core.dtypes import Scalar, to_dtype
-from vkml_core.graph import Node, data, pending_inputs, reachable
+from vkml_core.graph import Node, Storage, data, pending_inputs, reachable
 from vkml_core.schedule import schedule
 from vkml_core.verify import verify
 
@@ -22,7 +22,7 @@ NAME = "vulkan"
 
 def leaf(device: VulkanDevice, array: Array) -> Node:
     """Upload an array."""
-    return data(device.upload(array), array.shape, to_dtype(array.dtype), NAME)
+    return data(Storage(device.upload(array), device), array.shape, to_dtype(array.dtype), NAME)
 
 
 def buffer(node: Node) -> Buffer:

@@ -88,10 +88,10 @@ def test_a_device_that_lacks_something_is_not_offered(
     from vkml_backend_vulkan.backend import backend
     from vkml_core.backend import Unavailable
 
-    poor = replace(physical, missing=("timelineSemaphore",))
+    poor = replace(physical, missing=("bufferDeviceAddress",))
     monkeypatch.setattr(instance, "surveyed", lambda: (poor,))
     answer = backend.probe()
-    assert isinstance(answer, Unavailable) and "lacks timelineSemaphore" in answer.reason
+    assert isinstance(answer, Unavailable) and "lacks bufferDeviceAddress" in answer.reason
 
 
 _VALIDATED = """

@@ -21,7 +21,7 @@ from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError, OutOf
 from vkml_core.functional.common import number_arg, scalar_arg, shape_args, tensor_arg, wrap
 from vkml_core.functional.elementwise import call
 from vkml_core.functional.shape import count
-from vkml_core.graph import build, data, full
+from vkml_core.graph import Storage, build, data, full
 from vkml_core.plugins import canonical, default_device, open_device
 from vkml_core.public import public
 from vkml_core.shapes import MAX_RANK, check_shape, to_int
@@ -43,7 +43,8 @@ def upload(array: npt.NDArray[Any], dtype: DType, device: str) -> Tensor:
     host = np.array(array, dtype=dtype.numpy, order="C", copy=True)
     if dtype.is_floating_point:
         host[np.isnan(host)] = np.nan
-    return Tensor(data(open_device(device).upload(host), shape, dtype, device))
+    opened = open_device(device)
+    return Tensor(data(Storage(opened.upload(host), opened), shape, dtype, device))
 
 
 def _host(values: object) -> npt.NDArray[Any]:
