@@ -3,14 +3,21 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test lint bench dataset
+.PHONY: help quickstart test lint bench packages shaders pytest swiftshader
+.NOTPARALLEL:
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FASHION := /usr/share/datasets/fashion-mnist
+GPUS := /dev/dri/render* /dev/nvidiactl
+DRIVERS := /usr/share/vulkan/icd.d
+SWIFTSHADER := $(VENV)/swiftshader
 TORCH := torch==2.13.0
+# What the tests need: data, Vulkan's loader, a software driver, validation, a compiler of shaders.
+PACKAGES := dataset-fashion-mnist libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
+  glslang-tools spirv-tools
 
 # $(call apt,packages): install Debian packages as root; otherwise say how and fail.
 define apt
@@ -18,23 +25,47 @@ define apt
     echo "Installing $(1) with apt"; \
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
       apt-get install -y -qq --no-install-recommends $(1) >/dev/null; \
-  else echo "$(1) is missing; run: sudo apt-get install $(1)"; false; fi; }
+  else echo "Missing: $(1); run: sudo apt-get install $(1)"; false; fi; }
+endef
+
+# $(call driver,file,name): have what follows use that driver only; fail where it does not work.
+define driver
+export VK_DRIVER_FILES="$(1)" VK_ICD_FILENAMES="$(1)"; $(BIN)/vkml devices 2>&1 | grep "$(2)"
 endef
 
 help:
 	@echo "make quickstart   set up .venv, train one epoch on the best device, print the weights' hash"
-	@echo "make test         everything that CI checks: lint, types, imports, tests"
+	@echo "make test         everything that CI checks: lint, types, imports, shaders, tests"
 	@echo "make lint         the checks alone, without the tests"
 	@echo "make bench        the time of a training step"
 
 quickstart: $(VENV)/.examples
 	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist) 2>/dev/null || echo "Going on with small digits."
+	@[ -z "$$(ls -d $(GPUS) 2>/dev/null)" ] || $(BIN)/python -c 'import vulkan' 2>/dev/null \
+	  || $(call apt,libvulkan1 mesa-vulkan-drivers) 2>/dev/null || echo "Going on without Vulkan's loader."
 	@$(BIN)/python examples/mnist/train.py
 
-test: lint dataset
-	@echo "== pytest"
-	@$(BIN)/pytest -q -n 2 --dist worksteal
+test: lint shaders pytest swiftshader
 	@echo "== All checks and tests passed."
+
+shaders: $(VENV)/.dev packages
+	@echo "== shaders: build --check"
+	@$(BIN)/python -m vkml_backend_vulkan.shaders.build --check
+
+pytest: $(VENV)/.dev packages
+	@echo "== pytest"
+	@file=$$(ls $(DRIVERS)/lvp_icd*.json 2>/dev/null | head -n 1) || true; \
+	[ -z "$$file" ] || { $(call driver,$$file,llvmpipe); }; \
+	$(BIN)/pytest -q -n 2 --dist worksteal
+
+# Unlike lavapipe it has no float64, no int64, no control of rounding, and small workgroups.
+swiftshader: $(VENV)/.dev packages
+	@echo "== pytest on SwiftShader"
+	@tools/swiftshader.sh $(SWIFTSHADER) || [ $$? = 3 ]
+	@file="$$PWD/$(SWIFTSHADER)/icd.json"; \
+	[ -f "$$file" ] || { echo "Skipped."; exit; }; \
+	$(call driver,$$file,SwiftShader); \
+	$(BIN)/pytest -q -n 2 --dist worksteal -m swiftshader tests/vulkan
 
 lint: $(VENV)/.dev
 	@echo "== ruff check"
@@ -51,18 +82,23 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/step.py $$model; done
 
-dataset:
-	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist)
+packages:
+	@if ! command -v apt-get >/dev/null; then \
+	  echo "No apt-get here: tests that lack $(PACKAGES) are skipped."; exit; fi; \
+	missing=(); for package in $(PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q ' installed$$' || missing+=($$package); \
+	done; \
+	[ $${#missing[@]} = 0 ] || $(call apt,$${missing[*]})
 
 # The stamps keep set-up from running again until pyproject.toml changes.
 $(VENV)/.examples: pyproject.toml | $(BIN)/python
 	@echo "Installing vkml and what the examples need"
-	@$(PIP) -e '.[examples]'
+	@$(PIP) -e '.[examples,vulkan]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing vkml, its development tools and PyTorch (for comparison)"
-	@$(PIP) -e '.[dev,conformance,examples]' $(TORCH)
+	@$(PIP) -e '.[dev,conformance,examples,vulkan]' $(TORCH)
 	@touch $@
 
 $(BIN)/python:

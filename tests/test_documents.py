@@ -1,19 +1,31 @@
-"""Every Python block of the README and of docs/ runs, block after block in one process a page."""
+"""Every Python block of the README and of docs/ runs, block after block in one process a page;
+shell blocks name what is there.
+"""
 
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from vkml.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 TEXTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PAGES = [p for p in TEXTS if "```python" in p.read_text()]
 
 
-def blocks(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+def blocks(page: Path, language: str = "python") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of each line of the shell blocks, without comments."""
+    lines = "".join(blocks(page, "sh")).splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -41,3 +53,16 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_shell_blocks_name_what_is_there() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    there = {
+        "make": [[t] for t in targets],
+        "vkml": [[c] for c in COMMANDS],
+        "pip": [["install", f".[{extra}]"] for extra in project["optional-dependencies"]],
+    }
+    found = commands(ROOT / "README.md")
+    assert {words[0] for words in found} == there.keys()
+    assert all(words[1:] in there[words[0]] for words in found), found

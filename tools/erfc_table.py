@@ -43,7 +43,7 @@ def interpolation_bits(polynomial: list[mpmath.mpf]) -> int:
     """-log2 of the largest relative error on a fine grid, rounded down."""
     grid = [LOW + (HIGH - LOW) * i / 2000 for i in range(2001)]
     points = [(a - CENTRE) / (a + CENTRE) for a in grid]
-    errors = [mpmath.polyval(polynomial[::-1], t) / scaled_erfc(t) - 1 for t in points]
+    errors = [sum(c * t**k for k, c in enumerate(polynomial)) / scaled_erfc(t) - 1 for t in points]
     return int(-mpmath.log(max(map(abs, errors)), 2))
 
 

@@ -2,12 +2,13 @@
 
     python tools/exp_log_tables.py
 
-writes exp_table.glsl and log_table.glsl into vkml_backend_vulkan/shaders. Qn means n fractional
-bits.
+writes exp_table.glsl, exp_fast_table.glsl and log_table.glsl into vkml_backend_vulkan/shaders. Qn
+means n fractional bits.
 """
 
 import mpmath
-from shader_tables import BITS, SHADERS, array, nearest, vector
+from mpmath import mpf
+from shader_tables import BITS, SHADERS, array, nearest, tree, vector
 
 EXPM1_TERMS, TANH_TERMS, LOG1P_TERMS = 9, 7, 10
 
@@ -47,7 +48,45 @@ def log_table() -> str:
     )
 
 
-TABLES = {"exp": exp_table, "log": log_table}
+def single(x: mpf, bits: int = 24) -> tuple[str, mpf]:
+    """A GLSL literal of the float of so many bits that is nearest to x, and what it leaves of x."""
+    exponent = int(mpmath.floor(mpmath.log(abs(x), 2))) - bits + 1
+    nearest_ = mpmath.ldexp(mpmath.nint(mpmath.ldexp(x, -exponent)), exponent)
+    return f"{float(nearest_)!r}", x - nearest_
+
+
+def parts(name: str, x: mpf, *bits: int) -> str:
+    """Declare floats of so many bits whose sum is x."""
+    lines = []
+    for k, n in enumerate(bits):
+        text, x = single(x, n)
+        lines.append(f"const float {name}_{k} = {text};\n")
+    return "".join(lines)
+
+
+def power_table() -> str:
+    """2^(j/8) as the sum of a float of 12 bits and two corrections: a function of the bits of j."""
+    rows = ["vec3(1.0, 0.0, 0.0)"]
+    for j in range(1, 8):
+        first, rest = single(mpf(2) ** (mpf(j) / 8), 12)
+        second, rest = single(rest)
+        rows.append(f"vec3({first}, {second}, {single(rest)[0]})")
+    bits = "bvec3 b0, bvec3 b1, bvec3 b2"
+    return f"vec3 power_row({bits}) {{\n    return {tree(rows, 3)};\n}}\n"
+
+
+def exp_fast_table() -> str:
+    """8/ln 2; ln 2/8 in parts whose products with integers below 2^11 are exact; ln 2; powers."""
+    step = mpmath.log(2) / 8
+    return (
+        f"const float STEPS = {single(1 / step)[0]};\n"
+        + parts("STEP", step, 13, 13, 24)
+        + parts("LN2", mpmath.log(2), 24, 24)
+        + power_table()
+    )
+
+
+TABLES = {"exp": exp_table, "exp_fast": exp_fast_table, "log": log_table}
 
 
 def render(name: str) -> str:

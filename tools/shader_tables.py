@@ -129,7 +129,9 @@ def erfc_row(row: int) -> list[int]:
     coefficients = interpolate(lambda t: scaled_erfc(row, t), ERFC_TERMS)
     sizes = [c * (-1) ** n for n, c in enumerate(coefficients)]
     grid = [mpf(i) / 64 for i in range(65)]
-    errors = [mpmath.polyval(coefficients[::-1], t) / scaled_erfc(row, t) - 1 for t in grid]
+    errors = [
+        sum(c * t**k for k, c in enumerate(coefficients)) / scaled_erfc(row, t) - 1 for t in grid
+    ]
     if min(sizes) < 0 or max(map(abs, errors)) > mpmath.ldexp(1, -62):
         raise ArithmeticError(f"row {row} of erfc is not good to 2^-62 with these terms")
     return [nearest(size, 64) for size in sizes]

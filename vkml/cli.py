@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import os
 import platform
 import sys
@@ -23,7 +24,17 @@ from vkml_core.plugins import (
 )
 from vkml_core.settings import settings
 
-PACKAGES: Final = ("vkml", "numpy", "pluggy", "pydantic", "importlib-metadata", "safetensors")
+PACKAGES: Final = (
+    "vkml",
+    "numpy",
+    "pluggy",
+    "pydantic",
+    "importlib-metadata",
+    "safetensors",
+    "vulkan",  # the binding, an extra
+)
+VARIABLES: Final = ("VKML_", "VK_")
+"""How the environment variables begin that vkml and the Vulkan loader heed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         added = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
         added.set_defaults(command=command)
     chosen: Callable[[], Iterator[str]] = parser.parse_args(arguments).command
+    logging.getLogger("vkml").addHandler(logging.NullHandler())  # what it logs is printed below
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a plug-in may say anything
     try:
@@ -43,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     for line in chosen():
         print(line)
-    return 0 if _opened() else 1
+    return 0 if _works() else 1
 
 
 def doctor() -> Iterator[str]:
@@ -62,17 +74,19 @@ def doctor() -> Iterator[str]:
         if failure not in shown:
             yield from ("", f"{failure.name}: {failure.distribution}", *_explain(failure))
     yield from ("", *_choice())
-    if not _opened():
+    if not _works():
         yield "No device works: do what stands after 'cure', then run vkml doctor again."
 
 
 def devices() -> Iterator[str]:
-    """List the devices that can be named, and which of them is the best and why."""
+    """List the devices that can be named, what is unavailable, and the best device and why."""
     best, reason = best_device()
     for status in survey():
         for name, info in status.devices.items():
             mark = "*" if name == best else " "
             yield f"{mark} {name:<12} {info.kind:<15} {info.name}"
+        if status.failure:
+            yield f"  {status.source.name:<12} {'unavailable':<15} {status.failure.error}"
     yield f"* best: {reason}"
 
 
@@ -92,7 +106,7 @@ def _environment() -> Iterator[str]:
             yield f"  {package} {importlib_metadata.version(package)}"
         except importlib_metadata.PackageNotFoundError:
             yield f"  {package} is not installed as a distribution"
-    for name in sorted(n for n in os.environ if n.startswith("VKML_")):
+    for name in sorted(n for n in os.environ if n.startswith(VARIABLES)):
         yield f"  {name}={os.environ[name]}"
 
 
@@ -130,9 +144,9 @@ def _choice() -> Iterator[str]:
     yield f"Best device: {best_device()[1]}"
 
 
-def _opened() -> list[str]:
-    """List the devices that open."""
-    return [name for status in survey() for name in status.devices if _opens(name)]
+def _works() -> bool:
+    """Whether a device opens. `cpu` is tried first: to meet a new driver takes seconds."""
+    return any(_opens(name) for status in survey() for name in status.devices)
 
 
 def _opens(name: str) -> bool:

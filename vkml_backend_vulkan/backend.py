@@ -46,13 +46,19 @@ class VulkanBackend:
         return [DeviceInfo(i, p.name, p.kind) for i, p in enumerate(usable())]
 
     def open(self, index: int) -> VulkanDevice:
-        """Open a device of the list. Raises DeviceError."""
+        """Open a device of the list. A driver met for the first time is tested before.
+
+        Raises DeviceError, also for a device that the self-test refuses.
+        """
         from vkml_backend_vulkan.device import VulkanDevice
         from vkml_backend_vulkan.instance import usable
         from vkml_backend_vulkan.kernels import shipped
         from vkml_backend_vulkan.pipeline import cache_directory
+        from vkml_backend_vulkan.selftest.meeting import verdict_of
 
-        return VulkanDevice(usable()[index], shipped(), cache_directory())
+        physical, directory = usable()[index], cache_directory()
+        verdict = verdict_of(physical, directory)
+        return VulkanDevice(physical, shipped(), directory, verdict=verdict)
 
 
 backend: Final = VulkanBackend()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any, Final
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, FreeRanges
 from vkml_backend_vulkan.instance import Physical
-from vkml_core.errors import DeviceError, OutOfMemoryError
+from vkml_core.errors import DeviceError
 
 MAPPED: Final[int] = (
     vk.lib.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.lib.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
@@ -27,17 +28,17 @@ class Block:
 
     def __init__(self, device: Any, size: int, memory_type: int, *, mapped: bool) -> None:
         self._device = device
-        self.buffer = _create_buffer(device, size)
-        try:
-            self.memory = self._allocate(size, memory_type)
-        except OutOfMemoryError:
-            vk.destroy("vkDestroyBuffer", device, self.buffer)
-            raise
-        vk.call("vkBindBufferMemory", device, self.buffer, self.memory, 0)
-        where = vk.struct("VkBufferDeviceAddressInfo", buffer=self.buffer)
-        self.address: int = vk.lib.vkGetBufferDeviceAddress(device, where)
-        self.host: Any = self._map() if mapped else None
         self.free = FreeRanges(size)
+        with ExitStack() as undo:
+            self.buffer = _create_buffer(device, size)
+            undo.callback(vk.destroy, "vkDestroyBuffer", device, self.buffer)
+            self.memory = self._allocate(size, memory_type)
+            undo.callback(vk.destroy, "vkFreeMemory", device, self.memory)
+            vk.call("vkBindBufferMemory", device, self.buffer, self.memory, 0)
+            where = vk.struct("VkBufferDeviceAddressInfo", buffer=self.buffer)
+            self.address: int = vk.lib.vkGetBufferDeviceAddress(device, where)
+            self.host: Any = self._map() if mapped else None
+            undo.pop_all()
 
     def _allocate(self, size: int, memory_type: int) -> Any:
         needs = vk.struct("VkMemoryRequirements")

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.block import LOCAL, MAPPED, choose_memory_type
 from vkml_backend_vulkan.commands import VulkanExecutable
-from vkml_backend_vulkan.free_ranges import ALIGNMENT
-from vkml_backend_vulkan.instance import Physical
+from vkml_backend_vulkan.forecast import Forecast
+from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
+from vkml_backend_vulkan.instance import Physical, name_of
 from vkml_backend_vulkan.kernels import Kernels
+from vkml_backend_vulkan.logical import create_device, finish_device
 from vkml_backend_vulkan.memory import Buffer, Pool
 from vkml_backend_vulkan.pipeline import Pipelines
 from vkml_backend_vulkan.queue import Queue
+from vkml_backend_vulkan.selftest.verdict import Verdict, untested
+from vkml_backend_vulkan.sizes import MOST_ELEMENTS, check_elements
 from vkml_backend_vulkan.transfer import Transfer
-from vkml_core.backend import Array, Capabilities, DeviceKind, Level
-from vkml_core.dtypes import DType
-from vkml_core.errors import Error, OutOfMemoryError
+from vkml_core.backend import Array, Capabilities, DeviceKind
+from vkml_core.dtypes import DType, to_dtype
 from vkml_core.plan import Plan
 from vkml_core.shapes import Shape
 
@@ -35,74 +38,120 @@ class VulkanDevice:
     """One logical device with one compute queue. Threads take turns."""
 
     def __init__(
-        self, physical: Physical, kernels: Kernels, cache: Path, *, mapped: bool | None = None
+        self,
+        physical: Physical,
+        kernels: Kernels,
+        cache: Path,
+        *,
+        mapped: bool | None = None,
+        verdict: Verdict | None = None,
     ) -> None:
         """Open `physical`; pipelines are cached in the directory `cache`.
 
         `mapped` tells whether the host reaches device memory directly; by default it does where
-        both are the same memory. Raises DeviceError, OutOfMemoryError.
+        both are the same memory. `verdict` is the self-test's; without it the level is a guess.
+        Raises DeviceError, OutOfMemoryError.
         """
-        self.physical: Final = physical
+        self.verdict: Final = verdict or untested(physical)
+        self.physical: Final = self.verdict.applied(physical)
         self.kernels: Final = kernels
         self.name: Final = physical.name
         self.kind: Final = physical.kind
         self.lock: Final = threading.RLock()
         self.dispatches = 0
+        self._workspace: list[Buffer] = []
+        self._is_open = False
         direct = physical.kind in _SHARED if mapped is None else mapped
-        self._handle = _create(physical)
-        self.queue: Final = Queue(self._handle, physical.queue_family)
-        self.memory: Final = self._pool(MAPPED | LOCAL if direct else LOCAL, mapped=direct)
-        self.host: Final = self.memory if direct else self._pool(MAPPED, mapped=True)
-        self.transfer: Final = Transfer(self.queue, self.memory, self.host)
-        self.pipelines: Final = Pipelines(self._handle, physical, kernels.modules, cache)
-        self._workspace: Buffer | None = None
+        with ExitStack() as opening:
+            self._handle = create_device(physical)
+            opening.callback(vk.destroy, "vkDestroyDevice", self._handle)
+            self.memory: Final = self._pool(MAPPED | LOCAL if direct else LOCAL, mapped=direct)
+            opening.callback(self.memory.destroy)
+            self.host: Final = self.memory if direct else self._pool(MAPPED, mapped=True)
+            opening.callback(self.host.destroy)
+            self.queue: Final = Queue(self._handle, physical.queue_family, name_of(physical))
+            opening.callback(self.queue.destroy)
+            self.transfer: Final = Transfer(self.queue, self.memory, self.host)
+            self.pipelines: Final = Pipelines(self._handle, physical, kernels.modules, cache)
+            opening.callback(finish_device, self._handle, self.queue, self.pipelines)
+            self._finalizer = weakref.finalize(self, opening.pop_all().close)
+        self._is_open = True
         self._capabilities = Capabilities(
-            level=_level(physical),
+            level=self.verdict.level,
             ops=kernels.ops,
             alignment=ALIGNMENT,
             max_allocation=physical.max_allocation,
         )
-        parts = (self.queue, self.pipelines, {id(p): p for p in (self.memory, self.host)})
-        self._finalizer = weakref.finalize(self, _close, self._handle, *parts)
 
     def capabilities(self) -> Capabilities:
         """Tell what it can do."""
         return self._capabilities
 
     def upload(self, array: Array) -> Buffer:
-        """Copy an array into a new buffer. Raises OutOfMemoryError."""
+        """Copy an array into a new buffer. Raises OutOfMemoryError, DeviceLost."""
+        if array.size > MOST_ELEMENTS:
+            check_elements("an array", to_dtype(array.dtype), array.shape)
         with self.lock:
+            self.queue.check()
             return self.transfer.upload(array)
 
     def download(self, buffer: Buffer, shape: Shape, dtype: DType) -> Array:
-        """Copy a buffer into a new array; waits for the submission that writes it."""
-        array = np.empty(shape, dtype.numpy)
+        """Copy a buffer into a new array; waits for the submission that writes it.
+
+        Raises DeviceLost.
+        """
         with self.lock:
+            self.queue.check()
+            array = np.empty(shape, dtype.numpy)
             self.transfer.download(buffer, array)
         return array
 
     def compile(self, plan: Plan) -> VulkanExecutable:
-        """Lower a plan and make its pipelines. Raises UnsupportedOpError."""
+        """Lower a plan and make its pipelines.
+
+        Raises UnsupportedOpError, OutOfMemoryError for what no run could hold, DeviceLost.
+        """
         with self.lock:
+            self.queue.check()
             return VulkanExecutable(self, plan)
 
     def synchronize(self) -> None:
-        """Wait until everything submitted, and every upload, has finished."""
+        """Wait until everything submitted, and every upload, has finished. Raises DeviceLost."""
         with self.lock:
             self.transfer.flush()
             self.queue.finish()
 
-    def workspace(self, nbytes: int) -> Buffer:
-        """Give the memory that plans share, since submissions run one after the other."""
-        if self._workspace is None or self._workspace.nbytes < nbytes:
-            self._workspace = None
-            self._workspace = self.memory.allocate(nbytes)
-        return self._workspace
+    def workspace(self, pages: Sequence[int]) -> tuple[Buffer, ...]:
+        """Give the memory that plans share, since submissions run one after the other: pages of
+        at least so many bytes.
+        """
+        held = self._workspace
+        for i, nbytes in enumerate(pages):
+            if i < len(held) and held[i].nbytes < nbytes:
+                del held[i:]
+            if i == len(held):
+                held.append(self.memory.allocate(nbytes))
+        return tuple(held[: len(pages)])
+
+    def shortage(self, need: Forecast) -> str | None:
+        """Describe what there is if a run does not fit, even when all is freed that can be."""
+        if not self._has_room(need):
+            self._relieve()
+            self.memory.trim()
+            if not self._has_room(need):
+                return self.memory.usage()
+        return None
+
+    def _has_room(self, need: Forecast) -> bool:
+        sizes = [padded(held.nbytes) for held in self._workspace]
+        kept = sum(size for size, page in zip(sizes, need.pages, strict=False) if size >= page)
+        return self.memory.fits(need.total - min(kept, need.workspace))
 
     def stats(self) -> Mapping[str, float]:
         """Count bytes, buffers, submissions, dispatches, pipelines and bytes of host memory."""
         with self.lock:
-            self.queue.poll()
+            if not self.queue.lost:
+                self.queue.poll()
             return {
                 **self.memory.stats(),
                 "submissions": self.queue.submitted,
@@ -126,8 +175,9 @@ class VulkanDevice:
             "float controls": ", ".join(m for m, has in modes.items() if has) or "none",
             "missing": ", ".join(m for m, has in modes.items() if not has) or "nothing",
             "workgroup": f"{p.limits.invocations} invocations, {p.limits.shared:,} shared bytes",
-            "level": self._capabilities.level,
+            **self.verdict.lines(),
             "operations": str(len(self.kernels.ops)),
+            **({"lost": self.queue.lost} if self.queue.lost else {}),
         }
 
     def close(self) -> None:
@@ -145,38 +195,7 @@ class VulkanDevice:
         return Pool(self._handle, self.physical, memory_type, mapped=mapped, finish=finish)
 
     def _relieve(self) -> None:
-        """Free what can be freed when memory runs out."""
-        self._workspace = None
-        self.synchronize()
-
-
-def _create(physical: Physical) -> Any:
-    queue = vk.struct(
-        "VkDeviceQueueCreateInfo",
-        queueFamilyIndex=physical.queue_family,
-        queueCount=1,
-        pQueuePriorities=vk.array("float", [1.0]),
-    )
-    features = vk.struct("VkPhysicalDeviceVulkan12Features", bufferDeviceAddress=1)
-    info = vk.struct(
-        "VkDeviceCreateInfo", pNext=features, queueCreateInfoCount=1, pQueueCreateInfos=queue
-    )
-    return vk.create("vkCreateDevice", physical.handle, info, vk.NULL, device=physical.name)
-
-
-def _level(physical: Physical) -> Level:
-    """Without control of rounding a driver may flush subnormals; with it, none was seen to."""
-    return "exact" if physical.floats.rounding_rte else "exact-normal"
-
-
-def _close(device: Any, queue: Queue, pipelines: Pipelines, pools: Mapping[int, Pool]) -> None:
-    """Destroy everything that was created; after a loss of the device too."""
-    with suppress(Error):
-        queue.finish()
-    with suppress(Error, OutOfMemoryError):
-        pipelines.save()
-    pipelines.destroy()
-    queue.destroy()
-    for pool in pools.values():
-        pool.destroy()
-    vk.destroy("vkDestroyDevice", device)
+        """Free what can be freed when memory runs out: nothing while the device is being opened."""
+        if self._is_open:
+            self._workspace.clear()
+            self.synchronize()

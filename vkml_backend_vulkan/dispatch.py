@@ -63,6 +63,8 @@ class Limits:
     """Bytes of shared memory of one workgroup."""
     groups: tuple[int, int, int]
     """Workgroups in x, y and z."""
+    hardware_divide: bool = False
+    """Whether the self-test found the device's own division correctly rounded."""
 
 
 Lower = Callable[[Step, Sequence[Slot], Limits], Lowered]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.dispatch import Limits
+from vkml_backend_vulkan.heaps import MemoryType, memory_types, tells_budget
 from vkml_core.backend import DeviceKind
 from vkml_core.errors import DeviceError
 
@@ -40,14 +41,6 @@ class FloatControls:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryType:
-    """One memory type: its properties (VkMemoryPropertyFlags) and the bytes of its heap."""
-
-    flags: int
-    heap_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Physical:
     """One physical device that has all that vkml needs, or `missing` saying what it lacks."""
 
@@ -65,6 +58,8 @@ class Physical:
     max_allocations: int
     queue_family: int
     missing: tuple[str, ...] = ()
+    budget: bool = False
+    """Whether the driver tells what memory is left."""
 
 
 class Instance:
@@ -109,6 +104,12 @@ def usable() -> tuple[Physical, ...]:
     return found
 
 
+def name_of(physical: Physical) -> str:
+    """Give the name that opens a device through vkml."""
+    index = [p.handle for p in usable()].index(physical.handle)
+    return f"vulkan:{index}" if index else "vulkan"
+
+
 def version_number(version: tuple[int, int]) -> int:
     """Encode a Vulkan version."""
     return version[0] << 22 | version[1] << 12
@@ -140,11 +141,12 @@ def _describe(handle: Any) -> Physical:
         uuid=bytes(v11.deviceUUID).hex(),
         floats=_float_controls(v12),
         limits=_limits(basic.limits),
-        memory_types=_memory_types(handle),
+        memory_types=memory_types(handle),
         max_allocation=v11.maxMemoryAllocationSize,
         max_allocations=basic.limits.maxMemoryAllocationCount,
         queue_family=family or 0,
         missing=tuple(_missing(handle, version, family)),
+        budget=tells_budget(handle),
     )
 
 
@@ -171,13 +173,6 @@ def _limits(limits: Any) -> Limits:
     x, y, z = limits.maxComputeWorkGroupCount
     invocations = min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0])
     return Limits(invocations, limits.maxComputeSharedMemorySize, (x, y, z))
-
-
-def _memory_types(handle: Any) -> tuple[MemoryType, ...]:
-    found = vk.struct("VkPhysicalDeviceMemoryProperties")
-    vk.lib.vkGetPhysicalDeviceMemoryProperties(handle, found)
-    types = (found.memoryTypes[i] for i in range(found.memoryTypeCount))
-    return tuple(MemoryType(t.propertyFlags, found.memoryHeaps[t.heapIndex].size) for t in types)
 
 
 def _compute_family(handle: Any) -> int | None:

@@ -7,48 +7,80 @@ from dataclasses import dataclass
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERROR_BYTES, ERRORS, Dispatch, Lowered, Pointer
-from vkml_backend_vulkan.free_ranges import padded
+from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
 from vkml_core.plan import Plan, SlotKind
 
 SCALAR_BYTES: Final = 16
-WORKSPACE, RECORDS, _BOUND = 0, 1, 2
-"""Places in the table of base addresses: workspace, error records, then buffers bound at a run."""
+RECORDS, WORKSPACE = 0, 1
+"""Places in the table of base addresses: error records, the pages of the workspace, then the
+buffers bound at a run."""
+Place = tuple[int, int]
 
 
 class Layout:
     """Turns a pointer into a place in the table of bases and bytes from there.
 
-    The workspace, which all plans of a device share, holds the scalars, the arena and the scratch
-    of one step at a time. The buffers bound at a run are the plan's inputs, then `outputs`.
+    The workspace, which all plans of a device share, holds the arena, the scalars and the scratch
+    of one step at a time. It is one range of bytes cut into pages, and nothing crosses from one
+    page into the next: a page is what one allocation may be. The buffers bound at a run are the
+    plan's inputs, then `outputs`.
     """
 
-    def __init__(self, plan: Plan, lowered: Sequence[Lowered]) -> None:
-        self._lowered = lowered
+    def __init__(self, plan: Plan, lowered: Sequence[Lowered], most: int) -> None:
+        """`most` is the size of a page."""
+        self._page = most // ALIGNMENT * ALIGNMENT
         self._failing = [i for i, low in enumerate(lowered) if _can_fail(low)]
         self.failing = tuple(plan.steps[i] for i in self._failing)
         """Steps with an error record."""
         self.outputs = tuple(s.index for s in plan.slots if s.kind is SlotKind.OUTPUT)
         self.scalars = SCALAR_BYTES * len(plan.scalars)
-        arena = padded(self.scalars)
-        self._scratch = arena + padded(plan.arena)
-        self.workspace = self._scratch + max(
-            (sum(map(padded, low.scratch)) for low in lowered), default=0
-        )
-        self._places: dict[int, tuple[int, int]] = {
-            **{s: (WORKSPACE, SCALAR_BYTES * i) for i, s in enumerate(plan.scalars)},
-            **{s: (_BOUND + i, 0) for i, s in enumerate((*plan.inputs, *self.outputs))},
-            **{s.index: (WORKSPACE, arena + s.offset) for s in plan.slots if s.offset is not None},
-        }
+        self.numbers, end = self._fit(padded(plan.arena) if plan.arena else 0, self.scalars)
+        """Where the scalars begin: a page and bytes from there."""
+        self._scratch = [self._scratch_of(low, end) for low in lowered]
+        ends = [end, *(stop for places in self._scratch for _, stop in places)]
+        self.pages = self._sizes(max(ends))
+        """Bytes of each page of the workspace."""
+        self._places = dict(self._bound(plan, WORKSPACE + len(self.pages)))
 
-    def place(self, step: int, pointer: Pointer) -> tuple[int, int]:
+    def place(self, step: int, pointer: Pointer) -> Place:
         """Give (place in the table of bases, bytes from there) of a pointer of a step."""
         if pointer.slot == ERRORS:
             return RECORDS, ERROR_BYTES * self._failing.index(step)
         if pointer.slot < 0:
-            before = sum(map(padded, self._lowered[step].scratch[: ~pointer.slot]))
-            return WORKSPACE, self._scratch + before + pointer.offset
+            (page, start), _ = self._scratch[step][~pointer.slot]
+            return WORKSPACE + page, start + pointer.offset
         base, start = self._places[pointer.slot]
         return base, start + pointer.offset
+
+    def _bound(self, plan: Plan, first: int) -> Iterator[tuple[int, Place]]:
+        """Place every slot; the buffers bound at a run come from `first` on."""
+        page, start = self.numbers
+        for i, slot in enumerate(plan.scalars):
+            yield slot, (WORKSPACE + page, start + SCALAR_BYTES * i)
+        for i, slot in enumerate((*plan.inputs, *self.outputs)):
+            yield slot, (first + i, 0)
+        for s in plan.slots:
+            if s.offset is not None:
+                yield s.index, (WORKSPACE + s.offset // self._page, s.offset % self._page)
+
+    def _fit(self, at: int, nbytes: int) -> tuple[Place, int]:
+        """Place bytes at `at` or where the next page begins; give the end too."""
+        size = padded(nbytes) if nbytes else 0
+        if at % self._page + size > self._page:
+            at = -(-at // self._page) * self._page
+        return divmod(at, self._page), at + size
+
+    def _scratch_of(self, lowered: Lowered, at: int) -> list[tuple[Place, int]]:
+        """Place the scratch of a step, each buffer with its end."""
+        found = []
+        for nbytes in lowered.scratch:
+            place, at = self._fit(at, nbytes)
+            found.append((place, at))
+        return found
+
+    def _sizes(self, end: int) -> tuple[int, ...]:
+        whole, rest = divmod(end, self._page)
+        return (self._page,) * whole + ((rest,) if rest else ())
 
 
 def _can_fail(lowered: Lowered) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from vkml_backend_vulkan.block import Block
 from vkml_backend_vulkan.free_ranges import padded
+from vkml_backend_vulkan.heaps import heap_left
 from vkml_backend_vulkan.instance import Physical
 from vkml_core.errors import OutOfMemoryError
 
@@ -87,6 +88,12 @@ class Pool:
         self.peak = max(self.peak, self.in_use)
         return buffer
 
+    def fits(self, nbytes: int) -> bool:
+        """Whether there is room for so many bytes, not whether it is in one piece."""
+        self.collect()
+        free = self.reserved - self.in_use
+        return nbytes <= free or nbytes <= free + self._left()
+
     def collect(self) -> None:
         """Take back the ranges of buffers that are gone."""
         while self.dropped:
@@ -120,10 +127,22 @@ class Pool:
             "blocks": len(self._blocks),
         }
 
+    def usage(self) -> str:
+        """Describe what is used, by whom, and what the heap has left."""
+        heap = self._physical.memory_types[self._type].heap_bytes
+        return (
+            f"{self._physical.name} has {self._left():,} of {heap:,} bytes left; {self.in_use:,} "
+            f"of {self.reserved:,} reserved are in use; largest holders: {self.holders() or 'none'}"
+        )
+
     def holders(self, most: int = 5) -> str:
         """Describe the largest buffers that are still referenced."""
         found = Counter(b.nbytes for b in self._live)
         return ", ".join(f"{found[n]} × {n:,} bytes" for n in sorted(found)[: -most - 1 : -1])
+
+    def _left(self) -> int:
+        p = self._physical
+        return heap_left(p.handle, p.memory_types[self._type], self.reserved, budget=p.budget)
 
     def _find(self, size: int) -> tuple[Block, int] | None:
         for block in self._blocks:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -43,8 +43,11 @@ class Pipelines:
         self._saved = 0
         self._file = directory / f"{physical.uuid}-{physical.driver_version:08x}.bin"
         self._main = vk.text("main")
-        self.layout = self._create_layout()
-        self._cache = self._create_cache(read_cache(self._file))
+        with ExitStack() as undo:
+            self.layout = self._create_layout()
+            undo.callback(vk.destroy, "vkDestroyPipelineLayout", device, self.layout)
+            self._cache = self._create_cache(read_cache(self._file))
+            undo.pop_all()
 
     def get(self, module: str, constants: tuple[int, ...]) -> Any:
         """Give the pipeline of a module with its specialisation constants 0, 1, 2, …"""

@@ -7,53 +7,18 @@ writes visible to the host.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from vkml_backend_vulkan import vk
+from vkml_backend_vulkan.barriers import BEGIN, END
+from vkml_core.errors import DeviceLost
 
 IN_FLIGHT: Final = 8
 """Submissions that may be unfinished; the next one waits for the oldest."""
-COMPUTE: Final[int] = vk.lib.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
-TRANSFER: Final[int] = vk.lib.VK_PIPELINE_STAGE_TRANSFER_BIT
-HOST: Final[int] = vk.lib.VK_PIPELINE_STAGE_HOST_BIT
-_READS: Final[dict[int, int]] = {
-    COMPUTE: vk.lib.VK_ACCESS_SHADER_READ_BIT,
-    TRANSFER: vk.lib.VK_ACCESS_TRANSFER_READ_BIT,
-    HOST: vk.lib.VK_ACCESS_HOST_READ_BIT,
-}
-_WRITES: Final[dict[int, int]] = {
-    COMPUTE: vk.lib.VK_ACCESS_SHADER_WRITE_BIT,
-    TRANSFER: vk.lib.VK_ACCESS_TRANSFER_WRITE_BIT,
-    HOST: 0,
-}
 _SLICE: Final = 200_000_000
 """Nanoseconds of one wait, so that Ctrl-C is heard."""
-
-
-class BarrierCommand:
-    """A barrier over all memory, prepared for recording with raw calls."""
-
-    def __init__(self, before: int, after: int) -> None:
-        """Order the stages `before` ahead of the stages `after`, with what they write."""
-        stages = (COMPUTE, TRANSFER, HOST)
-        memory = vk.struct(
-            "VkMemoryBarrier",
-            srcAccessMask=sum(_WRITES[s] for s in stages if before & s),
-            dstAccessMask=sum(_READS[s] | _WRITES[s] for s in stages if after & s),
-        )
-        none = vk.NULL
-        self._arguments = (before, after, 0, 1, memory, 0, none, 0, none)
-
-    def record(self, commands: Any) -> None:
-        """Record it."""
-        vk.lib.vkCmdPipelineBarrier(commands, *self._arguments)
-
-
-BEGIN: Final = BarrierCommand(COMPUTE | TRANSFER, COMPUTE | TRANSFER)
-BETWEEN: Final = BarrierCommand(COMPUTE, COMPUTE)
-FILLED: Final = BarrierCommand(TRANSFER, COMPUTE | TRANSFER)
-END: Final = BarrierCommand(COMPUTE | TRANSFER, HOST)
 
 
 @dataclass(slots=True)
@@ -64,24 +29,40 @@ class _Recorder:
     commands: Any
     fence: Any
     """A C array of the one fence."""
+    info: Any
+    """The VkSubmitInfo of the one command buffer."""
     submission: int = 0
     kept: Sequence[object] = field(default=())
+    what: object = ""
+    """Says as a string what was recorded."""
 
 
 class Queue:
-    """Records and submits; its caller holds the device's lock."""
+    """Records and submits; its caller holds the device's lock.
 
-    def __init__(self, device: Any, family: int) -> None:
+    Once the device is lost every method that needs it raises DeviceLost.
+    """
+
+    def __init__(self, device: Any, family: int, name: str) -> None:
+        """`name` is what the user opens the device by."""
         self._device = device
+        self._name = name
         out = vk.ffi.new("VkQueue *")
         vk.lib.vkGetDeviceQueue(device, family, 0, out)
         self._queue = out[0]
-        self._recorders = [self._create_recorder(family) for _ in range(IN_FLIGHT)]
+        self._recorders: list[_Recorder] = []
         self.submitted = 0
         self.finished = 0
         """All submissions up to this number are known to have finished."""
+        self.lost = ""
+        """Where the device was lost; empty while it works."""
         begin = vk.lib.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
         self._begin_info = vk.struct("VkCommandBufferBeginInfo", flags=begin)
+        with ExitStack() as undo:
+            undo.callback(self.destroy)
+            for _ in range(IN_FLIGHT):
+                self._recorders.append(_create_recorder(device, family))
+            undo.pop_all()
 
     @property
     def next(self) -> int:
@@ -97,36 +78,36 @@ class Queue:
         BEGIN.record(recorder.commands)
         return recorder.commands
 
-    def submit(self, keep: Sequence[object]) -> int:
+    def submit(self, keep: Sequence[object], what: object = "work of the backend") -> int:
         """Submit what was recorded since `begin` and give its number.
 
-        What is in `keep` stays alive until the submission has finished.
+        What is in `keep` stays alive until the submission has finished; `what` says as a string
+        what it does, should the device be lost.
         """
         recorder = self._recorder(self.next)
         END.record(recorder.commands)
         vk.call("vkEndCommandBuffer", recorder.commands)
         vk.call("vkResetFences", self._device, 1, recorder.fence)
-        info = vk.struct(
-            "VkSubmitInfo",
-            commandBufferCount=1,
-            pCommandBuffers=vk.array("VkCommandBuffer", [recorder.commands]),
-        )
-        vk.call("vkQueueSubmit", self._queue, 1, info, recorder.fence[0], submission=self.next)
+        recorder.what = what
+        fence = recorder.fence[0]
+        self._call("vkQueueSubmit", self.next, self._queue, 1, recorder.info, fence)
         self.submitted += 1
         recorder.submission, recorder.kept = self.submitted, keep
         return self.submitted
 
     def wait(self, submission: int) -> None:
         """Wait until a submission and all before it have finished. Raises DeviceLost."""
+        self.check()
         if self.finished < submission:
-            fence, wait = self._recorder(submission).fence, "vkWaitForFences"
-            while vk.call(wait, self._device, 1, fence, 1, _SLICE, submission=submission):
+            arguments = self._device, 1, self._recorder(submission).fence, 1, _SLICE
+            while self._call("vkWaitForFences", submission, *arguments):
                 pass
             self._drop(submission)
         self.poll()
 
     def poll(self) -> None:
-        """Drop what finished submissions kept alive."""
+        """Drop what finished submissions kept alive. Raises DeviceLost."""
+        self.check()
         done = self.finished
         while done < self.submitted and self._is_done(done + 1):
             done += 1
@@ -136,16 +117,52 @@ class Queue:
         """Wait for everything submitted."""
         self.wait(self.submitted)
 
+    def check(self) -> None:
+        """Raise DeviceLost if the device was lost."""
+        if self.lost:
+            raise DeviceLost(f"vulkan: this device was lost, {self.lost}; {self._advice()}")
+
     def destroy(self) -> None:
         """Destroy the fences and the command pools; nothing may be in flight."""
         for recorder in self._recorders:
             recorder.kept = ()
             vk.destroy("vkDestroyCommandPool", self._device, recorder.pool)
             vk.destroy("vkDestroyFence", self._device, recorder.fence[0])
+        self._recorders.clear()
+
+    def _call(self, name: str, submission: int, *arguments: Any) -> int:
+        """Call what may find the device lost."""
+        try:
+            return vk.call(name, *arguments, submission=submission)
+        except DeviceLost as error:
+            self._lose(submission)
+            raise DeviceLost(f"{error}; it was lost {self.lost}; {self._advice()}") from None
+
+    def _lose(self, submission: int) -> None:
+        """Remember where, and let go of what submissions kept: none of them goes on."""
+        last = max(submission, self.submitted)
+        running = range(self.finished + 1, last)
+        oldest = next((s for s in running if not self._has_signalled(s)), last)
+        told = dict.fromkeys((oldest, last))
+        self.lost = "in " + " or later, the latest being ".join(
+            f"submission {s} ({self._recorder(s).what})" for s in told
+        )
+        for recorder in self._recorders:
+            recorder.kept = ()
+
+    def _advice(self) -> str:
+        return (
+            f"call vkml.device({self._name!r}).reopen(), then make its tensors again, from a "
+            f"checkpoint or the CPU"
+        )
+
+    def _has_signalled(self, submission: int) -> bool:
+        fence = self._recorder(submission).fence[0]
+        return bool(vk.lib.vkGetFenceStatus(self._device, fence) == vk.lib.VK_SUCCESS)
 
     def _is_done(self, submission: int) -> bool:
         fence = self._recorder(submission).fence[0]
-        status = vk.call("vkGetFenceStatus", self._device, fence, submission=submission)
+        status = self._call("vkGetFenceStatus", submission, self._device, fence)
         return bool(status == vk.lib.VK_SUCCESS)
 
     def _drop(self, done: int) -> None:
@@ -157,12 +174,18 @@ class Queue:
     def _recorder(self, submission: int) -> _Recorder:
         return self._recorders[submission % IN_FLIGHT]
 
-    def _create_recorder(self, family: int) -> _Recorder:
-        transient = vk.lib.VK_COMMAND_POOL_CREATE_TRANSIENT_BIT
-        info = vk.struct("VkCommandPoolCreateInfo", flags=transient, queueFamilyIndex=family)
-        pool = vk.create("vkCreateCommandPool", self._device, info, vk.NULL)
+
+def _create_recorder(device: Any, family: int) -> _Recorder:
+    transient = vk.lib.VK_COMMAND_POOL_CREATE_TRANSIENT_BIT
+    info = vk.struct("VkCommandPoolCreateInfo", flags=transient, queueFamilyIndex=family)
+    with ExitStack() as undo:
+        pool = vk.create("vkCreateCommandPool", device, info, vk.NULL)
+        undo.callback(vk.destroy, "vkDestroyCommandPool", device, pool)
+        fence = vk.create("vkCreateFence", device, vk.struct("VkFenceCreateInfo"), vk.NULL)
+        undo.callback(vk.destroy, "vkDestroyFence", device, fence)
         primary = vk.struct("VkCommandBufferAllocateInfo", commandPool=pool, commandBufferCount=1)
-        out = vk.ffi.new("VkCommandBuffer *")  # it is destroyed with its pool
-        vk.call("vkAllocateCommandBuffers", self._device, primary, out)
-        fence = vk.create("vkCreateFence", self._device, vk.struct("VkFenceCreateInfo"), vk.NULL)
-        return _Recorder(pool, out[0], vk.array("VkFence", [fence]))
+        commands = vk.ffi.new("VkCommandBuffer[1]")  # it is destroyed with its pool
+        vk.call("vkAllocateCommandBuffers", device, primary, commands)
+        undo.pop_all()
+    submit = vk.struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=commands)
+    return _Recorder(pool, commands[0], vk.array("VkFence", [fence]), submit)

@@ -13,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from vkml_backend_vulkan import vk
+from vkml_backend_vulkan.barriers import FILLED
 from vkml_backend_vulkan.memory import Buffer, Pool
-from vkml_backend_vulkan.queue import FILLED, Queue
+from vkml_backend_vulkan.queue import Queue
 from vkml_core.backend import Array
 
 RING_BYTES: Final = 32 << 20
@@ -24,8 +25,9 @@ _ALIGNMENT: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """An upload that waits for the next submission: `size` bytes of the ring to `buffer`."""
+    """An upload that goes with `submission`: `size` bytes of the ring to `buffer`."""
 
+    submission: int
     source: int
     buffer: Buffer
     offset: int
@@ -43,6 +45,7 @@ class Transfer:
         self._head = 0
         self._used: deque[tuple[int, int, int]] = deque()
         self._copies: list[_Copy] = []
+        self._region = vk.struct("VkBufferCopy")
 
     def upload(self, array: Array) -> Buffer:
         """Copy a contiguous array into a new buffer."""
@@ -55,7 +58,7 @@ class Transfer:
             piece = source[at : at + CHUNK_BYTES]
             place = self._take(piece.nbytes)
             vk.ffi.memmove(self._ring.host + place, vk.ffi.from_buffer(piece), piece.nbytes)
-            self._copies.append(_Copy(place, buffer, at, piece.nbytes))
+            self._copies.append(_Copy(self._queue.next, place, buffer, at, piece.nbytes))
         buffer.submission = self._queue.next
         return buffer
 
@@ -69,44 +72,50 @@ class Transfer:
         for at in range(0, target.nbytes, CHUNK_BYTES):
             piece = target[at : at + CHUNK_BYTES]
             place = self._take(piece.nbytes)
-            commands = self.begin()
-            copy(commands, buffer, at, self._ring, place, piece.nbytes)
-            self._queue.wait(self._queue.submit((buffer,)))
+            self.copy(self.begin(), buffer, at, self._ring, place, piece.nbytes)
+            self._queue.wait(self._queue.submit((buffer,), "a download"))
             vk.ffi.memmove(vk.ffi.from_buffer(piece), self._ring.host + place, piece.nbytes)
 
     def begin(self) -> Any:
         """Begin a submission, which first does the uploads that wait."""
         commands = self._queue.begin()
-        if self._ring is not None and self._copies:
+        if self._ring is not None and self._waiting():
             for c in self._copies:
-                copy(commands, self._ring, c.source, c.buffer, c.offset, c.size)
-            self._copies.clear()
+                self.copy(commands, self._ring, c.source, c.buffer, c.offset, c.size)
             FILLED.record(commands)
         return commands
 
     def flush(self) -> None:
         """Submit the uploads that wait, if any."""
-        if self._copies:
-            kept = [c.buffer for c in self._copies]
+        if self._waiting():
             self.begin()
-            self._queue.submit(kept)
+            self._queue.submit([c.buffer for c in self._copies], "uploads")
+            self._copies.clear()
+
+    def copy(
+        self, commands: Any, source: Buffer, at: int, target: Buffer, to: int, size: int
+    ) -> None:
+        """Record a copy of bytes."""
+        region = self._region
+        region.srcOffset, region.dstOffset, region.size = source.start + at, target.start + to, size
+        vk.lib.vkCmdCopyBuffer(commands, source.block.buffer, target.block.buffer, 1, region)
+
+    def _waiting(self) -> bool:
+        """Forget the uploads that were submitted; one that could not be goes with the next."""
+        self._copies = [c for c in self._copies if c.submission > self._queue.submitted]
+        return bool(self._copies)
 
     def _take(self, size: int) -> int:
         """Give a place in the ring, once what used it has finished."""
         size = -(-size // _ALIGNMENT) * _ALIGNMENT
         start = self._head if self._head + size <= RING_BYTES else 0
         while any(s < start + size and start < e for s, e, _ in self._used):
-            if self._used[0][2] > self._queue.submitted:
+            oldest = self._used[0][2]
+            if oldest > self._queue.submitted:
                 self.flush()
-            self._queue.wait(self._used.popleft()[2])
+            if oldest <= self._queue.submitted:  # else it was for a download that never began
+                self._queue.wait(oldest)
+            self._used.popleft()
         self._head = start + size
         self._used.append((start, self._head, self._queue.next))
         return start
-
-
-def copy(commands: Any, source: Buffer, at: int, target: Buffer, to: int, size: int) -> None:
-    """Record a copy of bytes."""
-    region = vk.struct(
-        "VkBufferCopy", srcOffset=source.start + at, dstOffset=target.start + to, size=size
-    )
-    vk.lib.vkCmdCopyBuffer(commands, source.block.buffer, target.block.buffer, 1, region)

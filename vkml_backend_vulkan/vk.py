@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+import vulkan._vulkan as _binding
+
 from vkml_core.errors import DeviceError, DeviceLost, Error, OutOfMemoryError
 
-_binding: Final[Any] = import_module("vulkan._vulkan")
 ffi: Final[Any] = _binding.ffi
 lib: Final[Any] = _binding.lib
 """Every constant, and the raw entry points: for recording, where a checked call would cost more
@@ -40,8 +40,8 @@ _ERRORS: Final[dict[str, tuple[type[Error], str]]] = {
     "VK_ERROR_TOO_MANY_OBJECTS": (OutOfMemoryError, _MEMORY),
     "VK_ERROR_DEVICE_LOST": (
         DeviceLost,
-        "the driver stopped the device (a kernel that ran too long, or a fault): its tensors are "
-        "gone; start the program again, and look into the system's log",
+        "the driver stopped the device (a kernel that ran too long, or a fault; the system's log "
+        "may say more): its tensors are gone",
     ),
     "VK_ERROR_INCOMPATIBLE_DRIVER": (
         DeviceError,
@@ -117,7 +117,7 @@ def failure(name: str, result: int, **said: Any) -> Error:
 
 def create(name: str, *arguments: Any, **said: Any) -> Any:
     """Call a function whose last parameter receives a new object; give it and count it."""
-    out = ffi.new(ffi.typeof(getattr(lib, name)).args[-1])
+    out = ffi.new(ffi.typeof(getattr(_binding.lib, name)).args[-1])
     call(name, *arguments, out, **said)
     live[_kind(out[0])] += 1
     return out[0]

@@ -63,6 +63,7 @@ class Capabilities(BaseModel):
     alignment: int = 64
     """Bytes to which arena offsets are aligned (a power of two)."""
     max_allocation: int | None = None
+    """The most bytes of one buffer; no TEMP slot up to that size crosses a multiple of it."""
 
 
 class Buffer(Protocol):

@@ -51,7 +51,7 @@ class device(str):
         open_device(self).synchronize()
 
     def reopen(self) -> None:
-        """Open it anew, as after DeviceLost: later tensors are made there, and not with earlier ones.
+        """Open it anew, as after DeviceLost.
 
         Tensors from before can be read unless the device was lost; computing with them raises
         DeviceError.

@@ -119,6 +119,7 @@ def realize(nodes: Iterable[Node]) -> None:
 
 
 def _realize_on(device: str, roots: list[Node]) -> None:
+    _current(device)
     waiting, outputs = _waiting(device), _differentiated(device)
     try:
         _run(device, _unique([*roots, *_updates(waiting), *outputs.values()]))
@@ -200,13 +201,33 @@ def _prepare(device: str, order: Sequence[Node], roots: Sequence[Node]) -> _Entr
 
 
 def _current(name: str) -> Device:
-    """Give the device as it is opened now; plans made for it as it was before are forgotten."""
+    """Give the device as it is opened now; what was made for it as it was before is forgotten."""
     opened = open_device(name)
     if _devices.get(name) is not opened:
         for key in [k for k, entry in _cache.items() if entry.name == name]:
             del _cache[key]
+        _forget_pending(name, opened)
         _devices[name] = opened
     return opened
+
+
+def _forget_pending(name: str, opened: Device) -> None:
+    """Let nothing that waits for buffers of an earlier device join what is computed on this one.
+
+    Such a tensor says so when it is read.
+    """
+    for key, p in _waiting(name).items():
+        if not _is_of(_updates({key: p}), opened):
+            _pending.pop(key, None)
+    for key, node in _differentiated(name).items():
+        if not _is_of([node], opened):
+            _outputs.pop(key, None)
+
+
+def _is_of(nodes: Sequence[Node], opened: Device) -> bool:
+    """Whether all buffers that the values of `nodes` need are on the device."""
+    leaves = reachable(_unique(nodes), pending_inputs)
+    return all(n.storage is None or n.storage.device is opened for n in leaves)
 
 
 def structure(order: Sequence[Node], roots: Sequence[Node]) -> tuple[Hashable, Hashable]:

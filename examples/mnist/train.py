@@ -124,7 +124,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         data = idx.load(args.data)
-    except (OSError, ValueError) as error:
+        if args.device:
+            vkml.device(args.device).synchronize()  # opens it
+    except (OSError, ValueError, vkml.DeviceError) as error:
         parser.exit(1, f"error: {error}\n")
     with vkml.eager_mode(args.eager):
         summary = train(args, data)

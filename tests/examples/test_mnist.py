@@ -84,6 +84,18 @@ def test_the_hash_is_the_same_again_eager_and_on_a_lesser_cpu(
     assert train(tmp_path / "5", *args, "--seed", "1")["weights_sha256"] != first["weights_sha256"]
 
 
+def test_the_hash_is_the_same_on_vulkan(pictures: Path, tmp_path: Path) -> None:
+    args = ("--data", str(pictures), *QUICK)
+    tried = run("--device", "vulkan", "--limit", "1", "--data", str(pictures))
+    if "vulkan (vkml 0.1.0) failed at probe" in tried.stderr:
+        pytest.skip(f"no Vulkan device: {tried.stderr.strip()}")
+    cpu, vulkan = (train(tmp_path / d, *args, "--device", d) for d in ("cpu", "vulkan"))
+    assert (cpu["device"], vulkan["device"]) == ("cpu", "vulkan")
+    assert vulkan["weights_sha256"] == cpu["weights_sha256"]
+    for mine, oracle in zip(vulkan["epochs"], cpu["epochs"], strict=True):
+        assert (mine["loss"], mine["accuracy"]) == (oracle["loss"], oracle["accuracy"])
+
+
 def test_training_helps(pictures: Path, tmp_path: Path) -> None:
     summary = train(tmp_path / "out", "--data", str(pictures), "--epochs", "6", "--batch", "32")
     epochs = summary["epochs"]
@@ -188,3 +200,7 @@ def test_errors_are_one_line() -> None:
         "error: /nowhere: has neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz\n"
     )
     assert run("--limit", "0").returncode == 2
+    unknown = run("--device", "cpuu")
+    assert unknown.returncode == 1
+    assert unknown.stderr.startswith("error: device: no backend is called 'cpuu' (did you mean")
+    assert unknown.stderr.count("\n") == 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -11,17 +14,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("vkml", "vkml_core", "vkml_backend_cpu", "vkml_nn", "vkml_optim")
+PACKAGES = (
+    "vkml",
+    "vkml_core",
+    "vkml_backend_cpu",
+    "vkml_backend_vulkan",
+    "vkml_nn",
+    "vkml_optim",
+)
+SHADERS = "vkml_backend_vulkan/shaders"
+MEBIBYTE = 2**20
 TRAINING = """
+import hashlib, sys
 import vkml
 from vkml import nn, optim
 from vkml.data import ArrayDataset, DataLoader
 import numpy as np
 
+device = sys.argv[1]
 vkml.manual_seed(0)
 x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(32, 2)
-loader = DataLoader(ArrayDataset(x, x.sum(1, keepdims=True)), batch_size=8, shuffle=True)
-model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+loader = DataLoader(ArrayDataset(x, x.sum(1, keepdims=True)), batch_size=8, shuffle=True,
+                    device=device)
+model = nn.Sequential(nn.Linear(2, 8, device=device), nn.Tanh(), nn.Linear(8, 1, device=device))
 optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 losses = []
 for _ in range(10):
@@ -32,7 +47,7 @@ for _ in range(10):
         optimizer.step()
         losses.append(loss.item())
 assert losses[-1] < losses[0] / 10, losses
-print(vkml.__file__)
+print(vkml.__file__, hashlib.sha256(np.array(losses).tobytes()).hexdigest(), sep="\\n")
 """
 
 
@@ -70,12 +85,48 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     }
     assert names == here
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
-    assert "[vkml.backends]\ncpu = " in entries
+    assert "[vkml.backends]\ncpu = " in entries and "\nvulkan = " in entries
 
 
-def test_the_wheel_trains_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    call(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
-    python = tmp_path / "env" / "bin" / "python"
-    call(python, "-m", "pip", "install", "--quiet", "--no-cache-dir", wheel, cwd=tmp_path)
-    used = call(python, "-W", "error", "-c", TRAINING, cwd=tmp_path)
-    assert Path(used.strip()).is_relative_to(tmp_path)
+def test_the_wheel_holds_every_shader_and_is_small(wheel: Path) -> None:
+    """No compiler is needed where vkml is installed; the sources are there for who has one."""
+    assert wheel.stat().st_size < 4 * MEBIBYTE
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        manifest = json.loads(archive.read(f"{SHADERS}/spirv/manifest.json"))
+        for name, entry in manifest["modules"].items():
+            words = archive.read(f"{SHADERS}/spirv/{name}.spv")
+            assert hashlib.sha256(words).hexdigest() == entry["spirv"], name
+    assert {f"{SHADERS}/elementwise.comp", f"{SHADERS}/numerics.glsl"} <= names
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an environment that holds the wheel without extras; its path has spaces."""
+    folder = tmp_path_factory.mktemp("an empty environment")
+    call(sys.executable, "-m", "venv", folder, cwd=folder)
+    made = folder / "bin" / "python"
+    call(made, "-m", "pip", "install", "--quiet", "--no-cache-dir", wheel, cwd=folder)
+    return made
+
+
+def train(python: Path, device: str, cwd: Path) -> str:
+    """Train without warnings, on what is installed; give the hash of the losses."""
+    used, digest = call(python, "-W", "error", "-c", TRAINING, device, cwd=cwd).splitlines()
+    assert Path(used).is_relative_to(python.parents[1])
+    return digest
+
+
+def test_the_wheel_trains_in_an_empty_environment(python: Path, tmp_path: Path) -> None:
+    assert train(python, "cpu", tmp_path)
+    said = call(python, "-m", "vkml.cli", "doctor", cwd=tmp_path)
+    assert "the Vulkan binding is missing" in said and "pip install 'vkml[vulkan]'" in said
+
+
+def test_it_trains_on_vulkan_after_what_doctor_advises(python: Path, tmp_path: Path) -> None:
+    call(python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "vkml[vulkan]", cwd=tmp_path)
+    said = call(python, "-m", "vkml.cli", "devices", cwd=tmp_path)
+    assert "binding is missing" not in said
+    if re.search("^  vulkan +unavailable", said, re.M):
+        pytest.skip(f"no Vulkan device:\n{said}")
+    assert train(python, "vulkan", tmp_path) == train(python, "cpu", tmp_path)

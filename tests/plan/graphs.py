@@ -42,9 +42,11 @@ def plan_of(
     *,
     fusion: bool = False,
     alignment: int = 64,
+    max_allocation: int | None = None,
 ) -> Scheduled:
     """Schedule `roots`."""
     caps = capabilities(fusion=fusion, alignment=alignment)
+    caps = caps.model_copy(update={"max_allocation": max_allocation})
     order = reachable(roots, pending_inputs)
     return schedule(order, roots, donate=frozenset(donate), capabilities=caps)
 

@@ -73,3 +73,22 @@ def test_a_range_map_says_who_put_each_byte(
     assert set(ranges.owners(start, start + length)) == set(window) - {-1}
     for who in (set(window) | {0}) - {-1}:
         assert ranges.owned_by(start, start + length, who) == all(o == who for o in window)
+
+
+@given(dice=st.randoms(use_true_random=False), alignment=st.sampled_from((1, 4, 64)))
+@settings(max_examples=60)
+def test_no_slot_crosses_a_page(dice: random.Random, alignment: int) -> None:
+    roots = [tangle(dice, 60)]
+    plan = plan_of(roots, alignment=alignment, max_allocation=300).plan
+    verify(plan, alignment=alignment)
+    page = 300 // alignment * alignment
+    for slot in plan.slots:
+        if slot.offset is not None and slot.nbytes:
+            assert slot.offset // page == (slot.offset + slot.nbytes - 1) // page
+    whole = plan_of(roots, alignment=alignment).plan
+    assert whole.arena <= plan.arena < whole.arena + 4 * page
+
+
+def test_a_slot_larger_than_a_page_begins_one() -> None:
+    plan = plan_of([build.neg(build.abs(build.neg(leaf(100))))], alignment=64, max_allocation=192)
+    assert sorted(s.offset for s in plan.plan.slots if s.offset is not None) == [0, 576]

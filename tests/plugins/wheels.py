@@ -96,14 +96,14 @@ class Environment:
         return json.loads(done.stdout)
 
 
-VKML = Wheel(
-    "vkml",
-    tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
-        "vkml.backends"
-    ],
-    version="0.1.0",
-)
-"""Vkml's own entry points; the modules come from the source tree."""
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+_BACKENDS = _PROJECT["entry-points"]["vkml.backends"]
+VKML = Wheel("vkml", {"cpu": _BACKENDS["cpu"]}, version="0.1.0")
+"""Vkml with its CPU backend alone, which finds the same device on every machine; the modules come
+from the source tree.
+"""
+WHOLE = Wheel("vkml", _BACKENDS, version="0.1.0")
+"""Vkml with every entry point of its own."""
 
 GOOD = Wheel(
     "vkml-good",

@@ -1,26 +1,87 @@
-"""Fixtures of the Vulkan tests: they run on lavapipe unless VK_DRIVER_FILES names a driver."""
+"""Fixtures of the Vulkan tests: they run on lavapipe unless VK_DRIVER_FILES names a driver.
+
+Where the Khronos validation layer is installed every test runs under it, and one message from it
+fails the test.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "conformance"))
+
+from tests.vulkan.validation import LAYER, Log, installed
 
 if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
 
-_LAVAPIPE = Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
+_LAVAPIPE: Final = next(iter(sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))), None)
+_ALSO_ON_SWIFTSHADER: Final = {
+    "test_every_row": "float32",
+    **dict.fromkeys(("test_elementwise", "test_matmul", "test_reduce"), ""),
+    **dict.fromkeys(("test_training", "test_validation"), ""),
+}
+"""Modules, and what is in the names of their tests that are meant."""
 
-if "VK_DRIVER_FILES" not in os.environ and _LAVAPIPE.exists():
+if "VK_DRIVER_FILES" not in os.environ and _LAVAPIPE:
     os.environ["VK_DRIVER_FILES"] = os.environ["VK_ICD_FILENAMES"] = str(_LAVAPIPE)
 
 
+def _switched_on() -> Log | None:
+    """Take the layer before any test, of whatever folder, creates the process's instance."""
+    if not installed():
+        return None
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    log = Log(Path(directory.name))
+    log.switch_on()
+    return log
+
+
+_LOG: Final = _switched_on()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker of the part that `make test` runs on SwiftShader too."""
+    config.addinivalue_line("markers", "swiftshader: also run on SwiftShader by make test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of that part."""
+    for item in items:
+        said = _ALSO_ON_SWIFTSHADER.get(item.path.stem)
+        if said is not None and said in item.name:
+            item.add_marker("swiftshader")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def validation() -> Iterator[Log | None]:
+    """The layer's log, or None where it is not installed; what it says at the end counts too."""
+    yield _LOG
+    if _LOG is not None:
+        said = _LOG.new()
+        assert not said, f"{LAYER} at the end of the run:\n{said}"
+
+
+@pytest.fixture(autouse=True)
+def valid(validation: Log | None) -> Iterator[None]:
+    """Fail the test during which the layer says something."""
+    yield
+    said = validation.new() if validation is not None else ""
+    assert not said, f"{LAYER}:\n{said}"
+
+
 @pytest.fixture(scope="session")
-def physical() -> Physical:
+def physical(validation: object) -> Physical:
     """The best device of the driver under test."""
     from vkml_backend_vulkan.backend import backend
     from vkml_core.backend import Unavailable
@@ -42,3 +103,17 @@ def device(physical: Physical, tmp_path_factory: pytest.TempPathFactory) -> Iter
     opened = VulkanDevice(physical, shipped(), tmp_path_factory.mktemp("cache"))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def name(physical: Physical) -> Iterator[str]:
+    """The name by which tensors find the device under test."""
+    from vkml_backend_vulkan.backend import backend
+    from vkml_core import plugins
+
+    registered = "vulkan" in plugins.available_devices()
+    if not registered:
+        plugins.register_backend(backend)
+    yield "vulkan"
+    if not registered:
+        plugins.unregister_backend("vulkan")

@@ -13,10 +13,14 @@ import numpy as np
 import vulkan as vk
 from numpy.typing import NDArray
 
+from vkml_backend_vulkan.shaders.decorate import without_contraction
+
 Words = NDArray[np.uint32]
 
 SHADERS = Path(__file__).parents[2] / "vkml_backend_vulkan" / "shaders"
 LANES = 64
+MOST_GROUPS = 65535
+"""Every device takes so many workgroups along one axis, and need not take more."""
 
 # Word j of element i is word i * INPUTS + j of the input buffer.
 SOURCE = """#version 450
@@ -27,7 +31,7 @@ layout(std430, binding = 0) readonly buffer Input {{ uint v[]; }} source;
 layout(std430, binding = 1) writeonly buffer Output {{ uint v[]; }} target;
 layout(push_constant) uniform Push {{ uint count; }};
 void main() {{
-    uint i = gl_GlobalInvocationID.x;
+    uint i = gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * {lanes};
     if (i >= count) return;
     uint x[{inputs}];
     for (int j = 0; j < {inputs}; ++j) x[j] = source.v[i * {inputs} + j];
@@ -44,6 +48,7 @@ def compile_shader(directory: Path, files: list[str], body: str, inputs: int) ->
     command = ["glslangValidator", "-V", f"-I{SHADERS}", "-o", str(binary), str(source)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
+    binary.write_bytes(without_contraction(binary.read_bytes()))
     subprocess.run(["spirv-val", str(binary)], check=True)
     return binary.read_bytes()
 
@@ -74,9 +79,11 @@ class Mapper:
         return next(i for i in found if allowed >> i & 1)
 
     @contextmanager
-    def _buffer(self, size: int) -> Iterator[tuple[Any, Words]]:
-        """A storage buffer and a view of its host-visible memory."""
-        info = vk.VkBufferCreateInfo(size=size, usage=vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT)
+    def buffer(self, size: int) -> Iterator[tuple[Any, Words]]:
+        """A buffer and a view of its host-visible memory."""
+        usage = vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+        usage |= vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        info = vk.VkBufferCreateInfo(size=size, usage=usage)
         buffer = vk.vkCreateBuffer(self.device, info, None)
         needs = vk.vkGetBufferMemoryRequirements(self.device, buffer)
         kind = self._memory_type(needs.memoryTypeBits)
@@ -163,7 +170,9 @@ class Mapper:
         vk.vkCmdBindDescriptorSets(commands, point, layout, 0, 1, [descriptors], 0, None)
         push = vk.ffi.new("uint32_t*", count)
         vk.vkCmdPushConstants(commands, layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, push)
-        vk.vkCmdDispatch(commands, -(-count // LANES), 1, 1)
+        groups = -(-count // LANES)
+        rows = -(-groups // MOST_GROUPS)
+        vk.vkCmdDispatch(commands, -(-groups // rows), rows, 1)
         vk.vkEndCommandBuffer(commands)
         submission = vk.VkSubmitInfo(pCommandBuffers=[commands])
         vk.vkQueueSubmit(self.queue, 1, [submission], None)
@@ -171,11 +180,11 @@ class Mapper:
         vk.vkDestroyCommandPool(self.device, pool, None)
 
     def __call__(self, code: bytes, inputs: Words, outputs: int = 1) -> Words:
-        """Run over the rows of ``inputs`` (n, words), n <= 2^22; the results are (n, outputs)."""
+        """Run over the rows of ``inputs`` (n, words), the results are (n, outputs)."""
         count = inputs.shape[0]
         with (
-            self._buffer(inputs.nbytes) as (source, given),
-            self._buffer(count * outputs * 4) as (target, result),
+            self.buffer(inputs.nbytes) as (source, given),
+            self.buffer(count * outputs * 4) as (target, result),
             self._pipeline(code) as (pipeline, layout, sets),
             self._descriptors(sets, [source, target]) as descriptors,
         ):

@@ -124,11 +124,10 @@ print("done")
 """
 _INVALID = """
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.transfer import copy
 commands = device.transfer.begin()
 for _ in range(2):  # without a barrier
-    copy(commands, buffer(w), 0, device.memory.allocate(64), 0, 64)
-    copy(commands, device.memory.allocate(64), 0, buffer(w), 0, 64)
+    device.transfer.copy(commands, buffer(w), 0, device.memory.allocate(64), 0, 64)
+    device.transfer.copy(commands, device.memory.allocate(64), 0, buffer(w), 0, 64)
 vk.lib.vkCmdDispatch(commands, 1, 1, 1)
 """
 
@@ -161,11 +160,12 @@ def test_the_core_opens_it(
     physical: Physical, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vkml_backend_vulkan.backend import backend
+    from vkml_core.backends import Backends
     from vkml_core.plugins import Devices
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    devices = Devices()
+    devices = Devices(Backends(lambda: ([], [])))  # it may be installed too
     devices.backends.register(backend)
     assert "vulkan" in devices.available()
     opened = devices.open("vulkan")

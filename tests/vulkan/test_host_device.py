@@ -121,7 +121,7 @@ def test_runs_are_asynchronous_and_in_order(host: VulkanDevice) -> None:
         want += np.float32(0.5)
     assert host.download(buffer(w), x.shape, float32).tobytes() == want.tobytes()
     host.synchronize()
-    assert host.queue.submitted == host.queue._finished
+    assert host.queue.submitted == host.queue.finished
 
 
 def test_memory_is_not_reused_while_a_submission_reads_it(host: VulkanDevice) -> None:

@@ -74,7 +74,7 @@ _COHERENT_AMD = 0x40
 def test_memory_types(
     physical: Physical, types: list[tuple[int, int]], flags: int, want: int | None
 ) -> None:
-    from vkml_backend_vulkan.instance import MemoryType
+    from vkml_backend_vulkan.heaps import MemoryType
 
     fake = replace(physical, memory_types=tuple(MemoryType(*t) for t in types))
     if want is None:
@@ -85,7 +85,7 @@ def test_memory_types(
 
 
 def test_memory_types_that_take_no_buffers_are_left_out(physical: Physical) -> None:
-    from vkml_backend_vulkan.instance import MemoryType
+    from vkml_backend_vulkan.heaps import MemoryType
 
     fake = replace(physical, memory_types=(MemoryType(block.LOCAL, 8),) * 3)
     assert block.best_memory_type(fake, block.LOCAL, 0b100) == 2

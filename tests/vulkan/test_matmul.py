@@ -29,8 +29,6 @@ LARGE = Limits(invocations=1024, shared=32768, groups=(65535, 65535, 65535))
 
 @pytest.mark.parametrize("case", PRODUCTS, ids=lambda case: case.name)
 def test_cases(device: Device, case: Case) -> None:
-    if case.name == "matmul any bits" and device.capabilities().level == "exact-normal":
-        pytest.skip("products are subnormal, which this device flushes")
     judge_case(device, case)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +34,26 @@ def compiled(monkeypatch: pytest.MonkeyPatch, line: str) -> bytes:
     return build.compile_module(Module("none.comp"))
 
 
+@pytest.fixture
+def spirv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder for the modules of a table of two."""
+    table = build.modules()
+    two = {"other": table["elementwise.add.f32"], "same": table["elementwise.add.i32"]}
+    monkeypatch.setattr(build, "modules", lambda: two)
+    monkeypatch.setattr(build, "SPIRV", tmp_path / "spirv")
+    monkeypatch.setattr(build, "MANIFEST", tmp_path / "spirv" / "manifest.json")
+    return tmp_path / "spirv"
+
+
+def change(spirv: Path, name: str, words: bytes) -> None:
+    """Replace a module and its hash, as another compiler would have made them."""
+    spirv.joinpath(f"{name}.spv").write_bytes(words)
+    manifest = spirv / "manifest.json"
+    data = json.loads(manifest.read_text())
+    data["modules"][name]["spirv"] = hashlib.sha256(words).hexdigest()
+    manifest.write_text(json.dumps(data))
+
+
 def test_nothing_is_stale() -> None:
     table, (by, kept) = build.modules(), build.read_manifest()
     assert by.startswith("glslang")
@@ -48,6 +71,54 @@ def test_the_bytes_are_the_compilers() -> None:
         assert build.compile_module(table[name]) == (build.SPIRV / f"{name}.spv").read_bytes()
 
 
+@needs_compiler
+@pytest.mark.parametrize(
+    ("here", "there", "said", "wrong"),
+    [
+        ("glslang A", "glslang A", "bytes compared (glslang A)", ["other: other bytes"]),
+        ("glslang B", "glslang A", "not the bytes of glslang A, here is glslang B", []),
+        ("", "glslang A", "nothing was compiled, since glslangValidator or spirv-val", []),
+    ],
+)
+def test_check_compares_the_bytes_of_the_same_compiler_only(
+    spirv: Path, monkeypatch: pytest.MonkeyPatch, here: str, there: str, said: str, wrong: list[str]
+) -> None:
+    monkeypatch.setattr(build, "compiler", lambda: there)
+    assert build.build() == ["other", "same"]
+    change(spirv, "other", spirv.joinpath("same.spv").read_bytes())
+    monkeypatch.setattr(build, "compiler", lambda: here)
+    told, found = build.check()
+    assert said in told
+    assert found == wrong
+
+
+@needs_compiler
+def test_check_compiles_whatever_the_version(spirv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build.build()
+    monkeypatch.setattr(build, "compiler", lambda: "glslang of another day")
+    monkeypatch.setattr(build, "violations", lambda words: ["OpNever is forbidden"])
+    with pytest.raises(build.BuildError, match=r"other: .*\n.*\nsame: .*\nOpNever is forbidden"):
+        build.check()
+
+
+@needs_compiler
+def test_check_finds_what_is_stale_or_in_no_table(spirv: Path) -> None:
+    build.build()
+    assert build.check()[1] == []
+    spirv.joinpath("same.spv").write_bytes(b"torn")
+    spirv.joinpath("gone.spv").write_bytes(b"of a module that was dropped")
+    assert build.check()[1] == ["same: stale", "gone: in no table"]
+    assert build.build() == ["same"]
+    assert build.check()[1] == []
+
+
+def test_a_missing_compiler_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert build.compiler() == ""
+    with pytest.raises(build.BuildError, match=r"glslangValidator is missing: .*glslang-tools"):
+        build.compile_module(build.modules()["elementwise.add.f32"])
+
+
 @pytest.mark.parametrize("name", sorted(build.modules()))
 def test_no_module_breaks_a_rule(name: str) -> None:
     assert violations((build.SPIRV / f"{name}.spv").read_bytes()) == []
@@ -57,9 +128,6 @@ def test_no_module_breaks_a_rule(name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("float r = push.a + push.b;", "OpFAdd lacks NoContraction"),
-        ("float r = -push.a;", "OpFNegate lacks NoContraction"),
-        ("precise float p = push.a * push.b; float r = p - push.b;", "OpFSub lacks"),
         ("float r = exp(push.a);", "GLSL.std.450 instruction 27 is forbidden"),
         ("precise float r = fma(push.a, push.b, push.a);", "instruction 50 is forbidden"),
         ("float r = max(push.a, push.b);", "instruction 40 is forbidden"),
@@ -68,6 +136,25 @@ def test_no_module_breaks_a_rule(name: str) -> None:
     ],
 )
 def test_what_the_contract_forbids(monkeypatch: pytest.MonkeyPatch, line: str, found: str) -> None:
+    with pytest.raises(build.BuildError, match=found):
+        compiled(monkeypatch, line)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("float r = push.a + push.b;", "OpFAdd lacks NoContraction"),
+        ("float r = -push.a;", "OpFNegate lacks NoContraction"),
+        ("precise float p = push.a * push.b; float r = p - push.b;", "OpFSub lacks"),
+    ],
+)
+def test_arithmetic_is_never_contracted(
+    monkeypatch: pytest.MonkeyPatch, line: str, found: str
+) -> None:
+    """The build decorates it; what is not decorated is refused."""
+    assert compiled(monkeypatch, line)
+    monkeypatch.setattr(build, "without_contraction", lambda module: module)
     with pytest.raises(build.BuildError, match=found):
         compiled(monkeypatch, line)
 

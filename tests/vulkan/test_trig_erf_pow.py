@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mpmath
+import needs_vulkan  # noqa: F401
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from shader import SHADERS, Mapper, compile_shader
 
 from vkml_backend_cpu.elementary import ELEMENTARY, pow
 from vkml_backend_cpu.kernels.random import philox4x32_10
-
-pytest.importorskip("vulkan", reason="the Vulkan binding is not installed", exc_type=OSError)
-from shader import SHADERS, Mapper, compile_shader
 
 Words = NDArray[np.uint32]
 

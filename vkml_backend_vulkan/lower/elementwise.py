@@ -14,6 +14,7 @@ from vkml_backend_vulkan.lower.layout import (
     only_call,
     operands,
     pack,
+    spread,
     token,
 )
 from vkml_backend_vulkan.shaders.table import TOKENS
@@ -24,6 +25,10 @@ from vkml_core.shapes import Shape, View, size
 STRIDED, CONTIGUOUS, ONE = 0, 1, 2
 """How an operand is read: values of two bits each of the template's constant ACCESS."""
 QUAD: Final = 4
+PATCH_SIDE: Final = 16
+"""As in the template."""
+LAST: Final = 3
+"""The last axis; as PATCH it says that there is no patch."""
 OPS: Final = elementwise.OPS | {"cast"}
 Source = tuple[Pointer, View]
 
@@ -65,15 +70,39 @@ def launch(
         for k, (s, offset) in enumerate(zip(strides, offsets, strict=True))
     )
     errors = (Pointer(ERRORS, 0),) if fails else ()
+    patch = _patch(extents, strides)
     return (
         Dispatch(
             module,
-            grid(-(-count // QUAD), local, limits),
+            _grid(count, extents, patch, local, limits),
             (result, *(pointer for pointer, _ in sources), *errors),
             pack(count, *extents, *offsets, *(s for each in strides for s in each)),
-            (local, 0, access),
+            (local, int(limits.hardware_divide), access, patch),
         ),
     )
+
+
+def _patch(extents: Shape, strides: Sequence[Strides]) -> int:
+    """Give the axis along which the first transposed operand is read side by side, or LAST."""
+    if extents[LAST] % QUAD:
+        return LAST
+    for each in strides:
+        sides = [k for k in range(LAST) if each[k] == 1 and extents[k] >= PATCH_SIDE]
+        if sides and each[LAST] not in (0, 1):
+            return sides[-1]
+    return LAST
+
+
+def _grid(
+    count: int, extents: Shape, patch: int, local: int, limits: Limits
+) -> tuple[int, int, int]:
+    """Give a workgroup to so many quads, or to a patch of PATCH_SIDE rows of quads."""
+    if patch == LAST:
+        return grid(-(-count // QUAD), local, limits)
+    quads = -(-extents[LAST] // (QUAD * (local // PATCH_SIDE)))
+    across = -(-extents[patch] // PATCH_SIDE)
+    others = count // extents[LAST] // extents[patch]
+    return spread(quads * across * others, limits)
 
 
 def _access(extents: Shape, strides: Strides, offset: int) -> int:

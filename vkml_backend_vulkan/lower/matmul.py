@@ -20,7 +20,9 @@ from vkml_core.shapes import size
 TILE: Final = 64
 """Rows and columns of a tile (tile.glsl)."""
 TILE_INVOCATIONS: Final = 256
-TILE_SHARED: Final = 2 * 2 * 16 * (TILE + 4) * 4
+TILE_DEPTH: Final = 16
+"""Steps of k that pass through shared memory at a time."""
+TILE_SHARED: Final = 2 * 2 * TILE_DEPTH * (TILE + 4) * 4
 """Bytes of shared memory: two buffers of two factors, 16 steps of k with a padded row each."""
 CHUNK: Final = 512
 """The contract's chunk of k, at whose multiples it may be cut."""
@@ -81,7 +83,8 @@ def _by_tiles(a: Read, b: Read, out: Pointer, limits: Limits) -> Lowered:
     parts = slices(tiles, depth, count)
     target = out if parts == 1 else Pointer(~0, 0)
     push = pack(*a.without(), *b.without(), count, *a.shape[:3], columns, depth, parts)
-    constants = (TILE_INVOCATIONS, 0, int(a.strides[3] == 1), int(b.strides[2] == 1))
+    whole = not (rows % TILE or columns % TILE or depth % TILE_DEPTH)
+    constants = (TILE_INVOCATIONS, 0, int(a.strides[3] == 1), int(b.strides[2] == 1), int(whole))
     groups = spread(tiles * parts, limits)
     multiply = Dispatch("matmul.tile", groups, (a.pointer, b.pointer, target), push, constants)
     scratch = () if parts == 1 else (padded(4 * count * parts),)

@@ -23,6 +23,8 @@ from vkml_core.shapes import View, reduce_shape, size
 
 CHUNK: Final = 1024
 LANES: Final = 32
+COLUMNS_LOCAL: Final = 256
+"""Invocations where results lie side by side: eight of them, 32 bytes, to a workgroup."""
 WORD_BYTES: Final = {"f32": 4, "i32": 4, "i64": 8}
 
 
@@ -84,7 +86,9 @@ def _chunks(
     """Give the dispatch that reduces every chunk of every row."""
     outer_extents, (outer_strides,) = collapse(outer.shape, outer.strides)
     inner_extents, (inner_strides,) = collapse(inner.shape, inner.strides)
-    rows, n, local = size(outer.shape), size(inner.shape), local_size(limits)
+    rows, n = size(outer.shape), size(inner.shape)
+    columns = rows > 1 and 0 < abs(outer_strides[3]) < abs(inner_strides[3])
+    local = min(COLUMNS_LOCAL, limits.invocations) if columns else local_size(limits)
     return Dispatch(
         module,
         grid(rows * chunks * LANES, local, limits),
@@ -93,7 +97,7 @@ def _chunks(
             *(*outer_extents, *outer_strides, *inner_extents, *inner_strides),
             *(outer.offset, n, chunks, rows * chunks),
         ),
-        (local, 0, int(size(inner_extents[:3]) == 1)),
+        (local, 0, int(size(inner_extents[:3]) == 1), int(columns)),
     )
 
 

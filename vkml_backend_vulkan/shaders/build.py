@@ -1,7 +1,9 @@
 """Compiles the shader tables to SPIR-V: `python -m vkml_backend_vulkan.shaders.build [--check]`.
 
 Only what changed is compiled. `--check` writes nothing and fails if spirv/ is not what the sources
-give: hashes of sources and files always, the bytes too where the same compiler is installed.
+give. Hashes of sources and files are compared always. Where the compiler is installed, every source
+is compiled, validated and checked too, and the bytes are compared if its version is the manifest's:
+versions differ in the bytes that they give. What was compared is printed.
 """
 
 from __future__ import annotations
@@ -10,23 +12,28 @@ import argparse
 import hashlib
 import importlib
 import json
+import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from vkml_backend_vulkan.shaders import tables
 from vkml_backend_vulkan.shaders.check import violations
+from vkml_backend_vulkan.shaders.decorate import without_contraction
 from vkml_backend_vulkan.shaders.table import Module
 
 SOURCES: Final = Path(__file__).parent
 SPIRV: Final = SOURCES / "spirv"
 MANIFEST: Final = SPIRV / "manifest.json"
 TARGET: Final = "vulkan1.2"
+TOOLS: Final = ("glslangValidator", "spirv-val")
 _INCLUDE: Final = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 Entry = dict[str, str]
@@ -75,18 +82,19 @@ def source_hash(module: Module) -> str:
 
 
 def compiler() -> str:
-    """Name the compiler and its version, or give "" where there is none."""
-    try:
-        shown = subprocess.run(
-            ["glslangValidator", "--version"], capture_output=True, text=True, check=True
-        )
-    except OSError:
+    """Name the compiler and its version, or give "" where it or the validator is missing."""
+    if not all(map(shutil.which, TOOLS)):
         return ""
+    shown = subprocess.run([TOOLS[0], "--version"], capture_output=True, text=True, check=True)
     return shown.stdout.splitlines()[0].replace("Glslang Version", "glslang")
 
 
 def _call(*command: str, text: str = "") -> None:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        advice = "install it (on Debian: glslang-tools and spirv-tools)"
+        raise BuildError(f"{command[0]} is missing: {advice}") from error
     if done.returncode:
         raise BuildError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
 
@@ -96,21 +104,12 @@ def compile_module(module: Module) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "module.spv"
         _call(
-            *(
-                "glslangValidator",
-                "--stdin",
-                "-V",
-                "-g0",
-                "--quiet",
-                "--target-env",
-                TARGET,
-                "-S",
-                "comp",
-            ),
-            *(f"-I{SOURCES}", "-o", str(out)),
+            *(TOOLS[0], "--stdin", "-V", "-g0", "--quiet", "--target-env", TARGET),
+            *("-S", "comp", f"-I{SOURCES}", "-o", str(out)),
             text=source(module),
         )
-        _call("spirv-val", "--target-env", TARGET, str(out))
+        out.write_bytes(without_contraction(out.read_bytes()))
+        _call(TOOLS[1], "--target-env", TARGET, str(out))
         words = out.read_bytes()
     wrong = violations(words)
     if wrong:
@@ -140,16 +139,21 @@ def read_manifest() -> tuple[str, dict[str, Entry]]:
     return data["compiler"], data["modules"]
 
 
+def _attempt(module: Module) -> bytes | BuildError:
+    try:
+        return compile_module(module)
+    except BuildError as error:
+        return error
+
+
 def _compile_all(table: dict[str, Module], names: list[str]) -> dict[str, bytes]:
-    made, failed = {}, []
-    for name in names:
-        try:
-            made[name] = compile_module(table[name])
-        except BuildError as error:
-            failed.append(f"{name}: {error}")
+    """Compile side by side. Raises BuildError telling all that went wrong."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = dict(zip(names, pool.map(_attempt, [table[n] for n in names]), strict=True))
+    failed = [f"{name}: {got}" for name, got in results.items() if isinstance(got, BuildError)]
     if failed:
         raise BuildError("\n".join(failed))
-    return made
+    return {name: got for name, got in results.items() if isinstance(got, bytes)}
 
 
 def build() -> list[str]:
@@ -171,20 +175,23 @@ def build() -> list[str]:
     return names
 
 
-def check() -> list[str]:
-    """List what in spirv/ differs from what the sources give."""
-    table, (by, kept) = modules(), read_manifest()
+def check() -> tuple[str, list[str]]:
+    """Say what was compared, and list what in spirv/ differs from what the sources give.
+
+    Raises BuildError where a source does not compile or breaks a rule.
+    """
+    table, (by, kept), here = modules(), read_manifest(), compiler()
     wrong = [f"{name}: stale" for name in stale(table, kept)]
     present = {path.stem for path in SPIRV.glob("*.spv")}
     wrong += [f"{name}: in no table" for name in sorted((present | kept.keys()) - table.keys())]
-    if not wrong and by == compiler():
-        made = _compile_all(table, list(table))
-        wrong = [
-            f"{name}: other bytes"
-            for name, words in made.items()
-            if words != (SPIRV / f"{name}.spv").read_bytes()
-        ]
-    return wrong
+    if wrong or not here:
+        why = "" if here else f", since {' or '.join(TOOLS)} is missing"
+        return f"hashes were compared, nothing was compiled{why}", wrong
+    made = _compile_all(table, list(table))
+    if here != by:
+        return f"all compile and hold the rules; not the bytes of {by}, here is {here}", []
+    wrong = [name for name, new in made.items() if new != (SPIRV / f"{name}.spv").read_bytes()]
+    return f"all compiled, bytes compared ({here})", [f"{name}: other bytes" for name in wrong]
 
 
 def main() -> int:
@@ -193,10 +200,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare only, write nothing")
     only_check = parser.parse_args().check
     try:
-        lines = check() if only_check else build()
+        said, lines = check() if only_check else ("", build())
     except BuildError as error:
         sys.exit(str(error))
-    verb = "wrong" if only_check else "compiled"
+    verb = f"wrong of {len(modules())} modules: {said}" if only_check else "compiled"
     sys.stdout.write("".join(f"{line}\n" for line in lines) + f"{len(lines)} {verb}\n")
     return int(only_check and bool(lines))
 

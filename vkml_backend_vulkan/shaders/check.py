@@ -54,7 +54,7 @@ def violations(module: bytes) -> list[str]:
     found = list(instructions(module))
     exact = {words[0] for op, words in found if op == DECORATE and words[1] == NO_CONTRACTION}
     wrong = [
-        f"%{words[1]} = {ROUNDING[op]} lacks NoContraction (declare its result `precise`)"
+        f"%{words[1]} = {ROUNDING[op]} lacks NoContraction"
         for op, words in found
         if op in ROUNDING and words[1] not in exact
     ]

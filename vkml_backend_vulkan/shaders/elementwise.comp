@@ -8,7 +8,7 @@
 #include "remainder.glsl"
 #include "integer_power.glsl"
 #ifdef EXP
-#include "exp.glsl"
+#include "exp_fast.glsl"
 #endif
 #ifdef LOG
 #include "log.glsl"
@@ -26,6 +26,10 @@
 // Two bits for each operand: 0 strided, 1 contiguous from a multiple of four, 2 one element.
 layout(constant_id = 2) const uint ACCESS = 0u;
 const uint STRIDED = 0u, CONTIGUOUS = 1u;
+// The axis whose neighbours an operand holds side by side, where that is not the results' last:
+// invocations then go PATCH_SIDE steps along it before they go along the last.
+layout(constant_id = 3) const uint PATCH = 3u;
+const uint PATCH_SIDE = 16u;
 
 layout(push_constant, std430) uniform Push {
     uvec2 result;
@@ -46,6 +50,40 @@ int place(uint k, ivec4 at)
         push.strides[4u * k], push.strides[4u * k + 1u], push.strides[4u * k + 2u],
         push.strides[4u * k + 3u]);
     return push.offset[k] + (access(k) == STRIDED ? along(at, strides) : 0);
+}
+
+uvec4 shape()
+{
+    return uvec4(push.extents[0], push.extents[1], push.extents[2], push.extents[3]);
+}
+// The coordinates of this invocation's first result; outside where there is none.
+uvec4 patch_corner(uvec4 extents)
+{
+    uint quads = gl_WorkGroupSize.x / PATCH_SIDE, w = workgroup();
+    uint across = (extents[PATCH] + PATCH_SIDE - 1u) / PATCH_SIDE;
+    uint along_ = (extents.w / 4u + quads - 1u) / quads;
+    uint rest = w / across / along_, last = PATCH == 2u ? 1u : 2u;
+    uvec4 at = uvec4(0u);
+    at.w = (w / across % along_ * quads + gl_LocalInvocationIndex / PATCH_SIDE) * 4u;
+    at[PATCH] = w % across * PATCH_SIDE + gl_LocalInvocationIndex % PATCH_SIDE;
+    at[last] = rest % extents[last];
+    at[3u - PATCH - last] = rest / extents[last];
+    return at;
+}
+uint first_result(uvec4 extents)
+{
+    if (PATCH == 3u) return invocation() * 4u;
+    uvec4 at = patch_corner(extents);
+    if (any(greaterThanEqual(at, extents))) return push.count;
+    return ((at.x * extents.y + at.y) * extents.z + at.z) * extents.w + at.w;
+}
+ivec4 next(ivec4 at, ivec4 extents)
+{
+    at.w++;
+    if (at.w == extents.w) { at.w = 0; at.z++; }
+    if (at.z == extents.z) { at.z = 0; at.y++; }
+    if (at.y == extents.y) { at.y = 0; at.x++; }
+    return at;
 }
 
 #ifdef FAILS
@@ -70,13 +108,17 @@ uvec2 nonzero(uvec2 x)
 
 void main()
 {
-    uint first = invocation() * 4u;
+#ifdef EXP
+    fill_powers();
+#endif
+    uvec4 extents = shape();
+    uint first = first_result(extents);
     if (first >= push.count) return;
     bool more = first + 2u < push.count;
     ivec4 at[4];
-    uvec4 extents =
-        uvec4(push.extents[0], push.extents[1], push.extents[2], push.extents[3]);
-    for (uint i = 0u; i < 4u; i++) at[i] = coords(min(first + i, push.count - 1u), extents);
+    at[0] = coords(first, extents);
+    for (uint i = 1u; i < 4u; i++)
+        at[i] = first + i < push.count ? next(at[i - 1u], ivec4(extents)) : at[i - 1u];
     READ(0, va, A_T, LOAD_A, LOAD4_A)
 #if ARITY > 1
     READ(1, vb, B_T, LOAD_B, LOAD4_B)

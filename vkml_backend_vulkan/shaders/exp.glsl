@@ -1,4 +1,5 @@
 // exp, exp2, expm1, sigmoid and tanh, correctly rounded, in fixed point; Qn has n fractional bits.
+// It is the second phase where exp_fast.glsl has a first one, and complete by itself.
 //
 // No float32 input comes nearer to a rounding midpoint than a relative 2^-52.6 (exp), 2^-58.9
 // (exp2; -150 is an exact midpoint and computed exactly), 2^-52.8 (expm1) or 2^-50.3 (tanh), found

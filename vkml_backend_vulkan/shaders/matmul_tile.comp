@@ -13,17 +13,18 @@ layout(push_constant) uniform Push {
 };
 layout(constant_id = 2) const bool LEFT_ALONG_K = true;
 layout(constant_id = 3) const bool RIGHT_ALONG_K = false;
+layout(constant_id = 4) const bool WHOLE = false; // all tiles and steps of k are
 
 int a_first, b_first;
 
 uint left(int m, int k)
 {
-    return m < rows && k < depth ? load_f32(a, a_first + m * a_strides[2] + k * a_strides[3]) : 0u;
+    return WHOLE || (m < rows && k < depth) ? load_f32(a, a_first + m * a_strides[2] + k * a_strides[3]) : 0u;
 }
 
 uint right(int k, int n)
 {
-    return n < columns && k < depth ? load_f32(b, b_first + k * b_strides[2] + n * b_strides[3]) : 0u;
+    return WHOLE || (n < columns && k < depth) ? load_f32(b, b_first + k * b_strides[2] + n * b_strides[3]) : 0u;
 }
 
 #include "tile.glsl"
@@ -39,7 +40,7 @@ void main()
     ivec2 mine = at.xy + place() * 4;
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
-            if (mine.x + i < rows && mine.y + j < columns) {
+            if (WHOLE || (mine.x + i < rows && mine.y + j < columns)) {
                 int to = (at.z * rows + mine.x + i) * columns + mine.y + j;
                 U32(out_).v[uint(at.w) * count + to] = f_canonical(floatBitsToUint(total[i][j]));
             }

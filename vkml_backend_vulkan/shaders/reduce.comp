@@ -10,6 +10,9 @@ const uint LANES = 32u;
 const uint CHUNK = 1024u;
 // Whether the reduced axes are one axis.
 layout(constant_id = 2) const uint FLAT = 0u;
+// Whether neighbours in memory belong to neighbouring results: then invocations side by side take
+// the same element of different results, so that they read side by side.
+layout(constant_id = 3) const uint COLUMNS = 0u;
 
 layout(push_constant, std430) uniform Push {
     uvec2 result;
@@ -75,24 +78,35 @@ T lane_result(int base, uint first, uint end, uint lane)
 void main()
 {
     uint me = gl_LocalInvocationIndex;
+    uint side = gl_WorkGroupSize.x / LANES;
+    uint step = COLUMNS != 0u ? side : 1u;  // from a lane to the next
+    uint lane = me / step % LANES;
     // Not invocation() / LANES: there can be more invocations than 32 bits count.
-    uint chunk = workgroup() * (gl_WorkGroupSize.x / LANES) + me / LANES;
-    uint lane = me % LANES;
+    uint task = workgroup() * side + (COLUMNS != 0u ? me % side : me / LANES);
+    uint outer, part;
+    if (COLUMNS != 0u) {
+        uint outers = push.total / push.chunks;
+        part = task / outers;
+        outer = task - part * outers;
+    } else {
+        outer = task / push.chunks;
+        part = task - outer * push.chunks;
+    }
     T mine = IDENTITY;
-    if (chunk < push.total) {
-        uint outer = chunk / push.chunks;
-        uint first = (chunk - outer * push.chunks) * CHUNK;
+    if (task < push.total) {
+        uint first = part * CHUNK;
         mine = lane_result(outer_place(outer), first, min(first + CHUNK, push.n), lane);
     }
     for (uint left = LANES / 2u; left > 0u; left >>= 1) {
         lanes[me] = mine;
         barrier();
 #ifdef TREE
-        if (lane < left) mine = COMBINE(lanes[me + lane], lanes[me + lane + 1u]);
+        if (lane < left) mine = COMBINE(lanes[me + lane * step], lanes[me + (lane + 1u) * step]);
 #else
-        if (lane < left) mine = COMBINE(mine, lanes[me + left]);
+        if (lane < left) mine = COMBINE(mine, lanes[me + left * step]);
 #endif
         barrier();
     }
-    if (lane == 0u && chunk < push.total) RESULT(push.result).v[chunk] = mine;
+    if (lane == 0u && task < push.total)
+        RESULT(push.result).v[outer * push.chunks + part] = mine;
 }

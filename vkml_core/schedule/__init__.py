@@ -35,5 +35,6 @@ def schedule(
     if capabilities.fusion:
         plan = group(plan)
     plan = prune(write_in_place(plan))
-    plan = add_barriers(place(plan, alignment=capabilities.alignment))
+    page = capabilities.max_allocation
+    plan = add_barriers(place(plan, alignment=capabilities.alignment, page=page))
     return replace(lowered, plan=plan)

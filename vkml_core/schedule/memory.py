@@ -9,15 +9,16 @@ from vkml_core.plan import Plan, SlotKind
 from vkml_core.schedule.hazards import touched
 
 
-def place(plan: Plan, *, alignment: int = 64) -> Plan:
+def place(plan: Plan, *, alignment: int = 64, page: int | None = None) -> Plan:
     """Give TEMP slots arena offsets so that two share bytes only if their lifetimes are apart.
 
     A slot lives from the step that writes it to the last step that reads it. Its bytes are used
     again only by steps that wait for that last step anyway because of what they (or steps before
-    them) read: sharing memory then never adds a wait. Notes: `temp_bytes`, the sum of the TEMP
-    slots, and `arena_bytes`, what the arena needs.
+    them) read: sharing memory then never adds a wait. No slot of up to `page` bytes crosses a
+    multiple of `page`, so that the arena can be made of pages of that size. Notes: `temp_bytes`,
+    the sum of the TEMP slots, and `arena_bytes`, what the arena needs.
     """
-    arena = _Arena(alignment)
+    arena = _Arena(alignment, page)
     finished = finished_before(plan)
     ends: dict[int, list[int]] = {}
     for slot, last in _last_uses(plan).items():
@@ -63,11 +64,15 @@ def finished_before(plan: Plan) -> list[int]:
 
 
 class _Arena:
-    """Free ranges by size and by place; grows at its end when nothing fits."""
+    """Free ranges by size and by place; grows at its end when nothing fits.
 
-    def __init__(self, alignment: int) -> None:
+    With pages, free ranges end where a page does.
+    """
+
+    def __init__(self, alignment: int, page: int | None = None) -> None:
         self.size = 0
         self._alignment = alignment
+        self._page = (page or 0) // alignment * alignment
         self._by_size: list[tuple[int, int]] = []
         self._starting: dict[int, int] = {}
         self._ending: dict[int, int] = {}
@@ -83,29 +88,43 @@ class _Arena:
         at = bisect_left(self._by_size, (need, 0))
         if at < len(self._by_size):
             have, offset = self._by_size[at]
-        elif self.size in self._ending:
-            offset = self._ending[self.size]
-            have = self.size - offset
-            self.size = offset + need
         else:
-            have, offset = 0, self.size
-            self.size += need
+            offset, have = self._grow(need)
         if have:
             self._remove(offset, have)
         if have > need:
             self._add(offset + need, have - need)
         return offset
 
+    def _grow(self, need: int) -> tuple[int, int]:
+        """Make room at the end: where, and how much of it is a free range now."""
+        offset = self._ending.get(self.size, self.size)
+        if self._is_page_end(self.size) or self._left(offset) < need:
+            offset = self.size
+        if (gap := self._left(offset)) < need and not self._is_page_end(offset):
+            self._add(offset, gap)
+            offset += gap
+        have = max(self.size - offset, 0)
+        self.size = offset + need
+        return offset, have
+
+    def _is_page_end(self, offset: int) -> bool:
+        return bool(self._page) and offset % self._page == 0
+
+    def _left(self, offset: int) -> int:
+        """Give the bytes from an offset to the end of its page."""
+        return self._page - offset % self._page if self._page else 2**63
+
     def free(self, offset: int, nbytes: int) -> None:
         """Give a range back; it merges with free neighbours."""
         have = self._rounded(nbytes)
         if have == 0:
             return
-        if offset in self._ending:
+        if offset in self._ending and not self._is_page_end(offset):
             start = self._ending[offset]
             self._remove(start, offset - start)
             offset, have = start, have + offset - start
-        if offset + have in self._starting:
+        if offset + have in self._starting and not self._is_page_end(offset + have):
             more = self._starting[offset + have]
             self._remove(offset + have, more)
             have += more

@@ -105,6 +105,7 @@ _ELEMENTARY: Final[dict[str, Row]] = {
     "rsqrt": {"f": "f_rsqrt(a)"},
     "reciprocal": {"f": "f_recip(a)"},
     **{op: {"f": f"f_{op}(a)"} for op, file in _FILE.items() if file != "POW"},
+    **{op: {"f": f"fast_{op}(a)"} for op in ("exp", "exp2", "sigmoid", "tanh")},
 }
 FAILING: Final = frozenset({"floor_divide", "remainder", "pow"})
 """Operations that report a division by zero for integers."""

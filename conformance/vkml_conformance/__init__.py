@@ -1,0 +1,1 @@
+"""Conformance of a backend: cases derived from the registry, compared bit for bit."""

@@ -1,0 +1,60 @@
+"""Judges a device by all probes: the level that it holds, and whether its division is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+
+from vkml_backend_vulkan.device import VulkanDevice
+from vkml_backend_vulkan.instance import Physical
+from vkml_backend_vulkan.kernels import shipped
+from vkml_backend_vulkan.selftest import divide, forms, kernels
+from vkml_backend_vulkan.selftest.probe import Probe
+from vkml_backend_vulkan.selftest.run import hardware_divide, run
+from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
+from vkml_core.backend import Level
+
+
+def probes() -> Iterator[Probe]:
+    """Give every probe that decides the level."""
+    return chain(forms.probes(), kernels.probes())
+
+
+def judge(physical: Physical, cache: Path) -> Verdict:
+    """Run the self-test in this process; pipelines are cached in the directory `cache`.
+
+    Raises DeviceError with probe, operands, wanted and computed bits where a device holds no
+    level, and whatever the driver's failures raise.
+    """
+    device = VulkanDevice(physical, shipped(), cache)
+    try:
+        level, why = _level(device)
+        probe = divide.probe()
+        wrong = probe.failure(hardware_divide(device, probe))
+    finally:
+        device.close()
+    return Verdict(
+        level=level,
+        why=why,
+        hardware_divide=not wrong,
+        divide_why=wrong or f"correctly rounded in {len(probe.wanted):,} hard cases",
+        tested=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _level(device: VulkanDevice) -> tuple[Level, str]:
+    """Run the probes: any may cost a device the level exact, but only those with subnormals may
+    fail on one that is accepted.
+    """
+    count, lost = 0, ""
+    for probe in probes():
+        count += 1
+        failure = probe.failure(run(device, probe))
+        if failure and probe.level == "exact-normal":
+            raise refusal(device.physical, failure)
+        lost = lost or failure
+    if lost:
+        return "exact-normal", f"other bits, but only where numbers are subnormal: {lost}"
+    return "exact", f"all {count} probes gave the wanted bits"
