@@ -1,8 +1,11 @@
 #version 450
 // Element by element: up to three strided operands, four consecutive results per invocation.
 // Defined per module: ARITY, LOAD_A…, LOAD4_A…, A_T… (how each operand is read), STORE, R_T (how
-// results are written), EXPRESSION of a, b, c; FAILS where it can report an error.
+// results are written), EXPRESSION of a, b, c; FAILS where it can report an error; FIRST_PHASE, a
+// function of a and the result that gives true where it decides, so that the four of an invocation
+// run side by side and EXPRESSION takes what is left; STORE_NUMBERS, as STORE, but without NaN.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "exact.glsl"
 #include "remainder.glsl"
@@ -127,7 +130,21 @@ void main()
     READ(2, vc, C_T, LOAD_C, LOAD4_C)
 #endif
     R_T results[4];
+#ifdef FIRST_PHASE
+    bool decided[4];
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+        A_T a = va[i];
+        decided[i] = FIRST_PHASE(a, results[i]);
+    }
+    if (decided[0] && decided[1] && decided[2] && decided[3]) {
+        STORE_NUMBERS(push.result, first, more, results);
+        return;
+    }
+#endif
     for (uint i = 0u; i < 4u && first + i < push.count; i++) {
+#ifdef FIRST_PHASE
+        if (decided[i]) continue;
+#endif
         A_T a = va[i];
 #if ARITY > 1
         B_T b = vb[i];

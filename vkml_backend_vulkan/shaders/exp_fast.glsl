@@ -113,7 +113,6 @@ bool is_tanh_decided(float a, out uint bits) {
     Pair s = expm1_of(t.r);
     Pair d = ordered_sum(2.0, s.h);
     d.l += s.l;
-    float error = s.h * NEAR_ERROR;
     if (t.steps != 0) {
         Pair power = power_of(t.steps, s);
         float high = scaled(power.h, t.steps >> 3);
@@ -122,12 +121,11 @@ bool is_tanh_decided(float a, out uint bits) {
         s = ordered_sum(s.h, s.l + low);
         d = ordered_sum(high, 1.0);
         d.l += low;
-        error = high * POWER_ERROR;
     }
     Pair q = quotient(s, d);
-    // The derivative of s/(s + 2) is 2/(s + 2)^2; the quotient itself is nearly exact.
-    float slope = 1.0 - q.h;
-    float bound = (0.5625 * error) * (slope * slope) + q.h * QUOTIENT_ERROR;
+    // The derivative of q = s/(s + 2) is (1 - q)^2/2, with s = 2q/(1 - q), s + 1 = (1 + q)/(1 - q).
+    float bound = t.steps == 0 ? q.h * NEAR_ERROR
+                               : (0.5625 * POWER_ERROR) * (1.0 - q.h * q.h) + QUOTIENT_ERROR;
     float rounded;
     bool decided = is_decided(q, bound, rounded);
     bits = floatBitsToUint(rounded);
@@ -139,33 +137,26 @@ bool is_size_in(uint x, uint first, uint end) {
     return size >= first && size < end;
 }
 
-uint fast_exp(uint x) {
-    uint bits;
-    if (is_size_in(x, EXP_TINY, EXP_END) &&
-        is_exponential_decided(reduced(uintBitsToFloat(x)), bits)) return bits;
-    return f_exp(x);
+// The first phases: whether they decide, and then the result.
+bool first_exp(uint x, out uint bits) {
+    bool decided = is_exponential_decided(reduced(uintBitsToFloat(x)), bits);
+    return decided && is_size_in(x, EXP_TINY, EXP_END);
 }
 
-uint fast_exp2(uint x) {
-    uint bits;
-    if (is_size_in(x, EXP_TINY, EXP2_END) &&
-        is_exponential_decided(reduced_power(uintBitsToFloat(x)), bits)) return bits;
-    return f_exp2(x);
+bool first_exp2(uint x, out uint bits) {
+    bool decided = is_exponential_decided(reduced_power(uintBitsToFloat(x)), bits);
+    return decided && is_size_in(x, EXP_TINY, EXP2_END);
 }
 
-uint fast_sigmoid(uint x) {
-    uint bits;
-    if (is_size_in(x, SIGMOID_NEAR, SIGMOID_END) &&
-        is_sigmoid_decided(uintBitsToFloat(x), bits)) return bits;
-    return f_sigmoid(x);
+bool first_sigmoid(uint x, out uint bits) {
+    bool decided = is_sigmoid_decided(uintBitsToFloat(x), bits);
+    return decided && is_size_in(x, SIGMOID_NEAR, SIGMOID_END);
 }
 
-uint fast_tanh(uint x) {
-    uint bits, size = x & ~F32_SIGN;
-    if (is_size_in(x, TANH_TINY, TANH_HUGE) && is_tanh_decided(uintBitsToFloat(size), bits)) {
-        return (x & F32_SIGN) | bits;
-    }
-    return f_tanh(x);
+bool first_tanh(uint x, out uint bits) {
+    bool decided = is_tanh_decided(uintBitsToFloat(x & ~F32_SIGN), bits);
+    bits |= x & F32_SIGN;
+    return decided && is_size_in(x, TANH_TINY, TANH_HUGE);
 }
 
 #endif

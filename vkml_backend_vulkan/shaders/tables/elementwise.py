@@ -100,12 +100,13 @@ FILES: Final = {
 }
 """The correctly rounded functions f_name of one float, and pow, by the file that has them."""
 _FILE: Final = {op: name for name, ops in FILES.items() for op in ops}
+TWO_PHASES: Final = frozenset({"exp", "exp2", "sigmoid", "tanh"})
+"""Functions with a first phase in exp_fast.glsl."""
 _ELEMENTARY: Final[dict[str, Row]] = {
     "sqrt": {"f": "f_sqrt(a)"},
     "rsqrt": {"f": "f_rsqrt(a)"},
     "reciprocal": {"f": "f_recip(a)"},
     **{op: {"f": f"f_{op}(a)"} for op, file in _FILE.items() if file != "POW"},
-    **{op: {"f": f"fast_{op}(a)"} for op in ("exp", "exp2", "sigmoid", "tanh")},
 }
 FAILING: Final = frozenset({"floor_divide", "remainder", "pow"})
 """Operations that report a division by zero for integers."""
@@ -116,10 +117,12 @@ def fails(op: str, token: str) -> bool:
     return op in FAILING and not token.startswith("f")
 
 
-def kernel(expression: str, operands: Sequence[str], result: str, *flags: str) -> Module:
+def kernel(
+    expression: str, operands: Sequence[str], result: str, *flags: str, **more: str
+) -> Module:
     """Make a module of the element-wise template; operands and result by dtype token.
 
-    `flags` are names to define: FAILS, and those of FILES.
+    `flags` are names to define: FAILS, and those of FILES; `more` are definitions.
     """
     defines = {"ARITY": str(len(operands)), "EXPRESSION": expression}
     for letter, token in zip("ABC", operands, strict=False):
@@ -129,7 +132,7 @@ def kernel(expression: str, operands: Sequence[str], result: str, *flags: str) -
             f"LOAD4_{letter}": f"load4_{token}",
         }
     defines |= {"R_T": VALUE[result], "STORE": f"store4_{result}"}
-    return Module("elementwise.comp", defines | dict.fromkeys(flags, "1"))
+    return Module("elementwise.comp", defines | dict.fromkeys(flags, "1") | more)
 
 
 def _rows(rows: dict[str, Row], result: str | None) -> dict[str, Module]:
@@ -140,11 +143,17 @@ def _rows(rows: dict[str, Row], result: str | None) -> dict[str, Module]:
             result or token,
             *(("FAILS",) if fails(op, token) else ()),
             *((_FILE[op],) if op in _FILE and name == "f" else ()),
+            **(_first_phase(op, token) if op in TWO_PHASES else {}),
         )
         for op, row in rows.items()
         for name, expression in row.items()
         for token in _CLASSES[name]
     }
+
+
+def _first_phase(op: str, token: str) -> dict[str, str]:
+    store = {"f32": "store4_i32", "f16": "store4_f16"}[token]  # as integers: as they are
+    return {"FIRST_PHASE": f"first_{op}", "STORE_NUMBERS": store}
 
 
 def _names(expression: str) -> set[str]:
