@@ -4,6 +4,13 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 import vkml_core.methods as _methods
+from vkml_core.decisions import (
+    Decision,
+    decisions,
+    decisions_published,
+    record_decisions,
+    stop_recording_decisions,
+)
 from vkml_core.device import device
 from vkml_core.dtypes import DType, bool_, float16, float32, int32, int64
 from vkml_core.errors import (

@@ -8,6 +8,11 @@ from vkml_core.functional.creation import Device
 from vkml_core.functional.reduce import Dims
 from vkml_core.plan import Plan
 import numpy.typing as npt
+from vkml_core.decisions import Decision as Decision
+from vkml_core.decisions import decisions as decisions
+from vkml_core.decisions import decisions_published as decisions_published
+from vkml_core.decisions import record_decisions as record_decisions
+from vkml_core.decisions import stop_recording_decisions as stop_recording_decisions
 from vkml_core.device import device as device
 from vkml_core.dtypes import DType as DType
 from vkml_core.dtypes import bool_ as bool_

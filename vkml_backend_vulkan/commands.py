@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from vkml_backend_vulkan.memory import Buffer
 from vkml_backend_vulkan.recording import Recording
 from vkml_backend_vulkan.sizes import check_plan
 from vkml_core.backend import Array
+from vkml_core.decisions import publish
 from vkml_core.dtypes import Scalar
 from vkml_core.plan import Plan, SlotKind
 
@@ -61,6 +62,11 @@ class VulkanExecutable:
         self._plan = plan
         self._layout = Layout(plan, lowered, device.physical.max_allocation)
         check_allocations(plan, lowered, device.physical)
+        self._decisions = tuple(
+            replace(low.decision, dispatch=f"step {i}")
+            for i, low in enumerate(lowered)
+            if low.decision is not None
+        )
         self._recording = Recording(device, plan, lowered, self._layout)
         self._backed_up = bool(self._layout.failing) or len(self._recording.parts) > 1
         self._forecast = forecast(plan, self._layout, backed_up=self._backed_up)
@@ -82,6 +88,7 @@ class VulkanExecutable:
             run = self._allocate(inputs)
             self._fill(run, scalars)
             self._submit(run)
+            publish(self._decisions, f"submission {self._device.queue.submitted}")
             given = dict(zip(self._plan.inputs, inputs, strict=True))
             return [given[s] if s in given else run.made[s] for s in self._plan.outputs]
 

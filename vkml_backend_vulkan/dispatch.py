@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from vkml_core.decisions import Decision
 from vkml_core.plan import Slot, Step
 
 PUSH_BYTES: Final = 128
@@ -46,11 +47,13 @@ class Dispatch:
 class Lowered:
     """What one step becomes: dispatches, each finished before the next starts.
 
-    `scratch` gives the bytes of each buffer that only this step uses.
+    `scratch` gives the bytes of each buffer that only this step uses; `decision` says why these
+    kernels, where there are others.
     """
 
     dispatches: tuple[Dispatch, ...]
     scratch: tuple[int, ...] = ()
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from typing import Any, Final
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
 from vkml_backend_vulkan.lower.launch import each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
-from vkml_backend_vulkan.lower.matmul import TILE_INVOCATIONS, add_slices, slices, tiled, tiles_of
+from vkml_backend_vulkan.lower.matmul import (
+    TILE_INVOCATIONS,
+    add_slices,
+    by_tiles,
+    not_tiled,
+    slices,
+    tiled,
+    tiles_of,
+)
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_core.plan import Call, Slot, Step
 from vkml_core.shapes import Shape, size
@@ -39,7 +47,8 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
         return _by_tiles(step, kernel, product, (a.pointer, b.pointer), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
     name = f"conv.{call.op}.{dtype}"
-    return Lowered(each_output(name, count, pointers, pack(*push, 1), limits, dtype))
+    why = not_tiled(call.op, dtype, product, limits)
+    return Lowered(each_output(name, count, pointers, pack(*push, 1), limits, dtype), decision=why)
 
 
 def _product(call: Call, b: Shape, channels: Shape, taps: int) -> tuple[int, int, int]:
@@ -76,7 +85,8 @@ def _by_tiles(
         (TILE_INVOCATIONS, 0, *kernel),
     )
     scratch = () if parts == 1 else (padded(4 * count * parts),)
-    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch)
+    why = by_tiles(call.op, tiles, parts, product[2], limits)
+    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)
 
 
 def im2col(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:

@@ -7,13 +7,16 @@ to fill a device, the chunks of k side by side, added up by a second dispatch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lowered, Pointer
+from vkml_backend_vulkan.lower.choice import ONE_OUTPUT, SLICES, TILES, decision
 from vkml_backend_vulkan.lower.launch import Read, each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, pack, padded, spread
 from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_core.decisions import Decision
 from vkml_core.plan import Slot, Step
 from vkml_core.shapes import size
 
@@ -42,10 +45,12 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     batch, rows, depth, columns = *a.shape[1:], b.shape[3]
     if token == "f32" and tiled(rows, columns, depth, limits):
         return _by_tiles(a, b, out, limits)
+    why = not_tiled("matmul", token, (rows, columns, depth), limits)
     count = size(call.shape)
     push = pack(*a.without(), *b.without(), count, batch, rows, columns, depth)
     pointers = (a.pointer, b.pointer, out)
-    return Lowered(each_output(f"matmul.{token}", count, pointers, push, limits, token))
+    made = each_output(f"matmul.{token}", count, pointers, push, limits, token)
+    return Lowered(made, decision=why)
 
 
 def tiled(rows: int, columns: int, depth: int, limits: Limits) -> bool:
@@ -53,6 +58,25 @@ def tiled(rows: int, columns: int, depth: int, limits: Limits) -> bool:
     room = limits.invocations >= TILE_INVOCATIONS and limits.shared >= TILE_SHARED
     large = rows * columns * depth >= LEAST_PRODUCTS
     return room and large and min(rows, columns) >= LEAST_SIDE
+
+
+def not_tiled(op: str, token: str, product: Sequence[int], limits: Limits) -> Decision:
+    """Tell why a product is not computed by tiles."""
+    small = f"{' × '.join(map(str, product))} is too little work for a tile of {TILE} × {TILE}"
+    large = min(product[:2]) >= LEAST_SIDE and math.prod(product) >= LEAST_PRODUCTS
+    because = f"tiles are for float32, not {token}" if token != "f32" else small
+    if token == "f32" and large:
+        because = "the device's workgroups are too small for tiles"
+    return decision(op, ONE_OUTPUT, (TILES, SLICES), because, limits)
+
+
+def by_tiles(op: str, tiles: int, parts: int, depth: int, limits: Limits) -> Decision:
+    """Tell why a product is computed by tiles, in `parts` slices of k."""
+    chose, other = (TILES, SLICES) if parts == 1 else (SLICES, TILES)
+    few = "fewer than" if tiles < ENOUGH_TILES else "at least"
+    because = f"{tiles} tiles, {few} the {ENOUGH_TILES} that fill a device; k = {depth}"
+    need = {"invocations": TILE_INVOCATIONS, "shared": TILE_SHARED}
+    return decision(op, chose, (other, ONE_OUTPUT), because, limits, **need)
 
 
 def slices(tiles: int, depth: int, count: int) -> int:
@@ -88,4 +112,5 @@ def _by_tiles(a: Read, b: Read, out: Pointer, limits: Limits) -> Lowered:
     groups = spread(tiles * parts, limits)
     multiply = Dispatch("matmul.tile", groups, (a.pointer, b.pointer, target), push, constants)
     scratch = () if parts == 1 else (padded(4 * count * parts),)
-    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch)
+    why = by_tiles("matmul", tiles, parts, depth, limits)
+    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)

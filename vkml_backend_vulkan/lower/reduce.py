@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
+from vkml_backend_vulkan.lower.choice import decision
 from vkml_backend_vulkan.lower.elementwise import launch
 from vkml_backend_vulkan.lower.layout import (
     collapse,
@@ -18,11 +19,15 @@ from vkml_backend_vulkan.lower.layout import (
     token,
 )
 from vkml_backend_vulkan.shaders.tables.reduce import REDUCTIONS, WORDS
+from vkml_core.decisions import Decision
 from vkml_core.plan import Slot, Step
 from vkml_core.shapes import View, reduce_shape, size
 
 CHUNK: Final = 1024
 LANES: Final = 32
+ALONE, CHUNKS = "one invocation a result", "32 invocations a chunk"
+COLUMNS = "32 invocations a chunk, results side by side"
+"""Ways to share the work of a reduction."""
 COLUMNS_LOCAL: Final = 256
 """Invocations where results lie side by side: eight of them, 32 bytes, to a workgroup."""
 WORD_BYTES: Final = {"f32": 4, "i32": 4, "i64": 8}
@@ -52,6 +57,7 @@ def _reduce(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     rows, n = size(outer.shape), size(inner.shape)
     if not rows:
         return Lowered(())
+    why = _why(call.op, outer, inner, limits)
     dispatches: list[Dispatch] = []
     scratch: list[int] = []
     at, result = Pointer(source.slot, 0), Pointer(step.write, 0)
@@ -71,7 +77,7 @@ def _reduce(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     if word != name:
         view = View((rows,), (1,))
         dispatches += launch(f"cast.{word}.{name}", (rows,), result, [(at, view)], limits)
-    return Lowered(tuple(dispatches), tuple(scratch))
+    return Lowered(tuple(dispatches), tuple(scratch), why)
 
 
 def _chunks(
@@ -83,22 +89,45 @@ def _chunks(
     chunks: int,
     limits: Limits,
 ) -> Dispatch:
-    """Give the dispatch that reduces every chunk of every row."""
+    """Give the dispatch that reduces every chunk of every row: rows of up to LANES elements by an
+    invocation each.
+    """
     outer_extents, (outer_strides,) = collapse(outer.shape, outer.strides)
     inner_extents, (inner_strides,) = collapse(inner.shape, inner.strides)
     rows, n = size(outer.shape), size(inner.shape)
-    columns = rows > 1 and 0 < abs(outer_strides[3]) < abs(inner_strides[3])
-    local = min(COLUMNS_LOCAL, limits.invocations) if columns else local_size(limits)
+    way = _way(outer, inner)
+    local = min(COLUMNS_LOCAL, limits.invocations) if way == COLUMNS else local_size(limits)
     return Dispatch(
         module,
-        grid(rows * chunks * LANES, local, limits),
+        grid(rows * chunks * (1 if way == ALONE else LANES), local, limits),
         (result, source),
         pack(
             *(*outer_extents, *outer_strides, *inner_extents, *inner_strides),
             *(outer.offset, n, chunks, rows * chunks),
         ),
-        (local, 0, int(size(inner_extents[:3]) == 1), int(columns)),
+        (local, 0, int(size(inner_extents[:3]) == 1), int(way == COLUMNS), int(way == ALONE)),
     )
+
+
+def _way(outer: View, inner: View) -> str:
+    """Choose how invocations share the work."""
+    if size(inner.shape) <= LANES:
+        return ALONE
+    _, (across,) = collapse(outer.shape, outer.strides)
+    _, (along,) = collapse(inner.shape, inner.strides)
+    return COLUMNS if 0 < abs(across[3]) < abs(along[3]) else CHUNKS
+
+
+def _why(op: str, outer: View, inner: View, limits: Limits) -> Decision:
+    """Tell how the first pass, which reads the operand, was chosen."""
+    way, n = _way(outer, inner), size(inner.shape)
+    because = {
+        ALONE: f"rows of {n}, at most {LANES}",
+        COLUMNS: f"rows of {n}, and neighbours in memory belong to neighbouring results",
+        CHUNKS: f"rows of {n} that lie together in memory, or are all there is",
+    }[way]
+    instead = tuple(w for w in (ALONE, CHUNKS, COLUMNS) if w != way)
+    return decision(op, way, instead, because, limits, invocations=1 if way == ALONE else LANES)
 
 
 def _arg_extreme(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:

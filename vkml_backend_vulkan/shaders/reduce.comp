@@ -14,6 +14,9 @@ layout(constant_id = 2) const uint FLAT = 0u;
 // the same element of different results, so that they read side by side.
 layout(constant_id = 3) const uint COLUMNS = 0u;
 
+// Whether an invocation computes a result alone: rows of up to 32 elements, one to a lane.
+layout(constant_id = 4) const uint ALONE = 0u;
+
 layout(push_constant, std430) uniform Push {
     uvec2 result;
     uvec2 source;
@@ -65,6 +68,7 @@ T lane_result(int base, uint first, uint end, uint lane)
         for (uint i = 0u; i < left; i++) tree[i] = COMBINE(tree[2u * i], tree[2u * i + 1u]);
     return tree[0];
 }
+T whole_result(int base) { return lane_result(base, 0u, push.n, 0u); }
 #else
 T lane_result(int base, uint first, uint end, uint lane)
 {
@@ -73,10 +77,23 @@ T lane_result(int base, uint first, uint end, uint lane)
         sum = COMBINE(sum, LOAD(push.source, base + inner_place(j)));
     return sum;
 }
+T whole_result(int base)
+{
+    T tree[LANES];
+    for (uint lane = 0u; lane < LANES; lane++) tree[lane] = lane_result(base, 0u, push.n, lane);
+    for (uint left = LANES / 2u; left > 0u; left >>= 1)
+        for (uint i = 0u; i < left; i++) tree[i] = COMBINE(tree[i], tree[i + left]);
+    return tree[0];
+}
 #endif
 
 void main()
 {
+    if (ALONE != 0u) {
+        uint row = invocation();
+        if (row < push.total) RESULT(push.result).v[row] = whole_result(outer_place(row));
+        return;
+    }
     uint me = gl_LocalInvocationIndex;
     uint side = gl_WorkGroupSize.x / LANES;
     uint step = COLUMNS != 0u ? side : 1u;  // from a lane to the next
