@@ -16,7 +16,6 @@ _LOADER: Final = (
     "install the Vulkan loader and a driver (on Debian: libvulkan1 and mesa-vulkan-drivers, or the "
     "GPU vendor's driver)"
 )
-_DRIVER: Final = "install a driver with Vulkan 1.2; `vulkaninfo --summary` lists those found"
 
 
 class VulkanBackend:
@@ -36,7 +35,8 @@ class VulkanBackend:
         except OSError as error:
             return Unavailable(f"the Vulkan loader is missing ({error})", _LOADER)
         except Error as error:
-            return Unavailable(str(error), _DRIVER)
+            reason, _, advice = str(error).rpartition("; ")
+            return Unavailable(reason, advice)
         return Available()
 
     def devices(self) -> Sequence[DeviceInfo]:

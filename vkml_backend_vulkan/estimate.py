@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from vkml_backend_vulkan.lower.sort import RUN
 from vkml_core.backend import DeviceKind
 from vkml_core.ops.spec import REGISTRY, Kind
 from vkml_core.plan import Slot, Step
@@ -101,7 +102,7 @@ _KINDS: Final[dict[Kind, Callable[[Step], int]]] = {
     Kind.POOL: _window,
 }
 _TERMS: Final[dict[str, Callable[[Step], int]]] = {
-    "argsort": _line,
+    "argsort": lambda step: min(_line(step), RUN),
     "scatter_add": _line,
     "matmul": lambda step: _shape(step, 0)[-1],
     "conv2d": lambda step: size(_shape(step, 1)[1:]),

@@ -100,7 +100,10 @@ def usable() -> tuple[Physical, ...]:
     found = tuple(p for p in surveyed() if not p.missing)
     if not found:
         lacks = "; ".join(f"{p.name} lacks {', '.join(p.missing)}" for p in surveyed())
-        raise DeviceError(f"vulkan: no usable device: {lacks or 'the drivers list none'}")
+        raise DeviceError(
+            f"vulkan: no usable device: {lacks or 'the drivers list none'}; install a driver with "
+            "Vulkan 1.2; `vulkaninfo --summary` lists those found"
+        )
     return found
 
 

@@ -45,8 +45,8 @@ _ERRORS: Final[dict[str, tuple[type[Error], str]]] = {
     ),
     "VK_ERROR_INCOMPATIBLE_DRIVER": (
         DeviceError,
-        "no Vulkan driver was found: install one (on Debian: mesa-vulkan-drivers, or the GPU "
-        "vendor's driver), or correct VK_DRIVER_FILES",
+        "install a driver with Vulkan 1.2 (on Debian: mesa-vulkan-drivers, or the GPU vendor's "
+        "driver), or correct VK_DRIVER_FILES",
     ),
     "VK_ERROR_INITIALIZATION_FAILED": (
         DeviceError,
@@ -57,6 +57,12 @@ _ERRORS: Final[dict[str, tuple[type[Error], str]]] = {
         "a layer named in VK_INSTANCE_LAYERS is not installed",
     ),
 }
+_FIRST_CALL: Final = (
+    DeviceError,
+    "the loader could not read a driver's file: correct or remove the JSON file that "
+    "VK_DRIVER_FILES names, or that a driver put among the loader's (/usr/share/vulkan/icd.d)",
+)
+"""Of vkCreateInstance: nothing was allocated before, so it is not memory that is short."""
 _OTHER: Final = (DeviceError, "check that the driver is up to date, and run with validation layers")
 
 
@@ -111,6 +117,8 @@ def failure(name: str, result: int, **said: Any) -> Error:
     """Make the error of a call that gave a negative VkResult."""
     code = _RESULTS.get(result, f"VkResult {result}")
     kind, advice = _ERRORS.get(code, _OTHER)
+    if name == "vkCreateInstance" and kind is OutOfMemoryError:
+        kind, advice = _FIRST_CALL
     shown = ", ".join(f"{k} = {v}" for k, v in said.items())
     return kind(f"vulkan: {name}({shown}) failed with {code}; {advice}")
 

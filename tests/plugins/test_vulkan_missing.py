@@ -36,7 +36,9 @@ CASES = {
     ),
     "no driver file": Case(("vkCreateInstance", "install a driver"), driver=None),
     "an empty driver file": Case(("vkCreateInstance",), driver=""),
-    "garbage as a driver file": Case(("vkCreateInstance",), driver="{garbage"),
+    "garbage as a driver file": Case(
+        ("vkCreateInstance", "could not read a driver's file"), driver="{garbage"
+    ),
     "a driver file of another form": Case(("vkCreateInstance",), driver='{"ICD": []}'),
     "a driver without its library": Case(
         ("vkCreateInstance", "install a driver"), driver=DRIVER_FILE

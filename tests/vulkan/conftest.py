@@ -43,6 +43,9 @@ def _switched_on() -> Log | None:
     directory = tempfile.TemporaryDirectory()
     atexit.register(directory.cleanup)
     log = Log(Path(directory.name))
+    if "PYTEST_XDIST_WORKER" in os.environ:  # what it was started with is its controller's log
+        for inherited in log.environment():
+            os.environ.pop(inherited, None)
     log.switch_on()
     return log
 

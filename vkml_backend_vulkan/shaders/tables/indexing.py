@@ -36,4 +36,8 @@ MODULES: Final[dict[str, Module]] = {
     },
     "index.clear": Module("index_clear.comp"),
     **{f"sort.argsort.{t}": Module("argsort.comp", {f"DTYPE_{t.upper()}": "1"}) for t in NUMBERS},
+    **{
+        f"sort.merge.{t}": Module("argsort_merge.comp", {f"DTYPE_{t.upper()}": "1"})
+        for t in NUMBERS
+    },
 }
