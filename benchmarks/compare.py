@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -99,16 +100,20 @@ def compare_rows(device: str, seconds: float | None) -> bool:
     return tally.differing == 0
 
 
+def sha256_of(run: Callable[[], bytes]) -> str:
+    """Digest what a run ends in."""
+    return hashlib.sha256(run()).hexdigest()
+
+
 def compare_training(device: str) -> bool:
     """Print the digests of the training runs; give whether all are the recorded ones."""
     os.environ["VKML_DEVICE"] = device
     runs: dict[str, tuple[Callable[[], str], str]] = {
-        f"oracle's {name}": (lambda run=run: hashlib.sha256(run()).hexdigest(), TRAINING[name])  # type: ignore[misc]
-        for name, run in RUNS.items()
+        f"oracle's {name}": (partial(sha256_of, run), TRAINING[name]) for name, run in RUNS.items()
     }
     for name, want in training.DIGESTS.items():
         title = f"{name}, {training.STEPS} steps"
-        runs[title] = (lambda name=name: training.digest(name, device), want)  # type: ignore[misc]
+        runs[title] = (partial(training.digest, name, device), want)
     agree = True
     for title, (run, want) in runs.items():
         start, got = time.monotonic(), run()

@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "conformance"))
 from tests.vulkan.validation import LAYER, Log, installed
 
 if TYPE_CHECKING:
+    from shader import Mapper
+
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
 
@@ -106,6 +108,16 @@ def device(physical: Physical, tmp_path_factory: pytest.TempPathFactory) -> Iter
     opened = VulkanDevice(physical, shipped(), tmp_path_factory.mktemp("cache"))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def mapper(physical: object) -> Iterator[Mapper]:
+    """Runs single shader functions, by host code of its own."""
+    from shader import Mapper
+
+    made = Mapper()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")

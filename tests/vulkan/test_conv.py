@@ -13,6 +13,7 @@ from tests.oracle.cases import CASES, Case, size_of
 from tests.oracle.reference_sums import places
 from tests.oracle.reference_windows import tap
 from tests.oracle.run import attributes
+from tests.oracle.test_geometries import pairs, windows
 from tests.oracle.values import anything, bits, ints, rough
 from tests.vulkan.single import Source, judge, judge_case
 from vkml_core.backend import Device
@@ -90,15 +91,6 @@ def test_padding_times_infinity_by_tiles(device: Device) -> None:
     assert np.isnan(got[:, 3, 0]).all() and not np.isnan(got[:, 3, 1:]).any()
     to_input = attributes("conv2d_input_grad", image=(8, 8), **geometry((1, 1), (1, 1), (1, 1), 1))
     judge(device, "conv2d_input_grad", to_input, x, w)
-
-
-def pairs(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
-    return st.tuples(st.integers(low, high), st.integers(low, high))
-
-
-windows = st.fixed_dictionaries(
-    {"stride": pairs(1, 3), "padding": pairs(0, 3), "dilation": pairs(1, 3)}
-)
 
 
 @often

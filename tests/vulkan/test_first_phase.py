@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import needs_vulkan  # noqa: F401
@@ -20,13 +19,6 @@ DECIDE = {
 }
 COUNT = 1024 * LANES
 """Whole workgroups, since all invocations must reach the barrier."""
-
-
-@pytest.fixture(scope="module")
-def mapper() -> Iterator[Mapper]:
-    made = Mapper()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("name", DECIDE)

@@ -4,7 +4,7 @@ The device is the first one of VK_DRIVER_FILES, by default Mesa's lavapipe.
 """
 
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +34,6 @@ SPECIAL = np.array(
     np.uint32,
 )
 I64 = np.array([0, 1, 2, 3, 2**24 + 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, -(2**63)], np.int64)
-
-
-@pytest.fixture(scope="module")
-def mapper() -> Iterator[Mapper]:
-    try:
-        made = Mapper()
-    except Exception as error:  # the binding's exceptions have no common class
-        pytest.skip(f"no Vulkan driver can be opened: {error!r}")
-    yield made
-    made.close()
 
 
 Run = Callable[[str, Words, int], Words]

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import mpmath
@@ -33,16 +33,6 @@ SPECIAL = np.array([0, 1, 2, 0x7FFFFF, 0x7F7FFFFF, 0x7F800000, *NANS], np.uint32
 BREAKPOINTS = [2.0**-26, 2.0**-12, 0.75, 1.5, 3.0, 3.8325, 4.0, 6.0, 9.19, 10.05, 11.0]
 
 Run = Callable[..., Words]
-
-
-@pytest.fixture(scope="module")
-def mapper() -> Iterator[Mapper]:
-    try:
-        made = Mapper()
-    except Exception as error:  # the binding's exceptions have no common class
-        pytest.skip(f"no Vulkan driver can be opened: {error!r}")
-    yield made
-    made.close()
 
 
 @pytest.fixture
