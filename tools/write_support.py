@@ -6,17 +6,15 @@ graph is made of. Nobody edits the file; a test compares it with what this write
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
-
 from vkml_conformance.cases import cases_of, takes
+from vkml_conformance.engine import upload
 from vkml_conformance.layouts import LAYOUTS
-from vkml_conformance.run import record_gradients
+from vkml_conformance.rows import RowSubject
 
 from vkml_backend_cpu.table import TABLE
 from vkml_backend_vulkan.lower import OPS
@@ -38,7 +36,7 @@ Written by `tools/write_support.py` from the registry and the backends' tables; 
 ✓ result · ✓∂ result and gradient · ✗ result missing · ✓✗ gradient missing · blank: the row does
 not take the dtype. A row has no gradient where its result is an index, a bool or flat, and where
 the dtype is no float. That each of these has the oracle's bits is shown by
-`tests/vulkan/test_every_row.py`, and on any machine by `python benchmarks/compare.py`.
+`tests/vulkan/test_every_row.py`, and on any machine by `vkml-conformance run`.
 """
 
 
@@ -48,7 +46,8 @@ def gradient_ops(spec: OpSpec, dtype: DType) -> frozenset[str]:
     plain = [c for c in cases_of(spec, dtype) if set(c.layouts) == {LAYOUTS[0]}]
     found: set[str] = set()
     for case in {id(c.sample): c for c in plain if c.differentiable}.values():
-        roots = [g.node for g in record_gradients(case, "cpu")]
+        subject = RowSubject(case, "gradient")
+        roots = [g.node for g in subject.record(upload(subject.leaves(), "cpu"))]
         found |= {node.op.name for node in reachable(roots, lambda node: node.inputs)}
     return frozenset(found)
 

@@ -251,6 +251,7 @@ best_device: Final = _DEVICES.best
 default_device: Final = _DEVICES.default
 failures: Final = _DEVICES.failures
 survey: Final = _DEVICES.survey
+sources: Final = _DEVICES.backends.sources
 register_backend: Final = _DEVICES.backends.register
 register_plugin: Final = _DEVICES.backends.register_plugin
 unregister_backend: Final = _DEVICES.unregister

@@ -36,12 +36,15 @@ class Case:
     sample: Sample
     layouts: tuple[Layout, ...]
     domain: Domain
+    seed: int = 0
+    """Changes the values; no other seed than 0 has recorded digests."""
 
     @property
     def name(self) -> str:
         """Tell it from all others."""
         shapes = [str(shape).replace(" ", "") for shape in self.sample.shapes]
-        others = [str(x.dtype) for x in self.arrays if x.dtype != self.dtype.numpy]
+        dtypes = [operand.role.dtype or self.dtype for operand in self.sample.operands]
+        others = [dtype.numpy.name for dtype in dtypes if dtype != self.dtype]
         lays = [layout.name for layout in self.layouts]
         if len(set(lays)) == 1:
             lays = lays[:1]
@@ -77,14 +80,23 @@ class Case:
 
     def _operand(self, position: int) -> Array:
         operand, layout = self.sample.operands[position], self.layouts[position]
-        name = f"{self.spec.name} {self.dtype.name} {self.domain.name} {position}"
+        name = self._stream(str(position))
         draw = Draw(name, self.spec.name, position, operand.shape, self.dtype, self.domain)
         return layout.logical(operand.role(draw))
 
     def received(self, shape: tuple[int, ...]) -> Array:
         """Draw the gradient that a result of that shape receives."""
-        name = f"{self.spec.name} {self.dtype.name} {self.domain.name} gradient"
-        return value(Draw(name, "", 0, shape, self.result, self.domain))
+        return value(Draw(self._stream("gradient"), "", 0, shape, self.result, self.domain))
+
+    def received_twice(self, position: int, shape: tuple[int, ...]) -> Array:
+        """Draw what the gradient of an operand's memory of that shape receives."""
+        stream = self._stream(f"second gradient {position}")
+        return value(Draw(stream, "", 0, shape, self.dtype, self.domain))
+
+    def _stream(self, what: str) -> str:
+        """Name the random numbers of an operand or a gradient."""
+        name = f"{self.spec.name} {self.dtype.name} {self.domain.name} {what}"
+        return f"{name} seed {self.seed}" if self.seed else name
 
 
 def derive(rows: Mapping[str, OpSpec] = REGISTRY) -> Iterator[Case]:
@@ -94,7 +106,7 @@ def derive(rows: Mapping[str, OpSpec] = REGISTRY) -> Iterator[Case]:
             yield from cases_of(spec, dtype)
 
 
-def cases_of(spec: OpSpec, dtype: DType) -> Iterator[Case]:
+def cases_of(spec: OpSpec, dtype: DType, seed: int = 0) -> Iterator[Case]:
     """Give the cases of a row with one dtype.
 
     A full sample comes in every layout, alike for all operands and different for each, with every
@@ -108,7 +120,7 @@ def cases_of(spec: OpSpec, dtype: DType) -> Iterator[Case]:
         else:
             pairs = [(ways[0], domains[0]), *((way, domains[-1]) for way in ways[1:])]
         for way, domain in pairs:
-            yield Case(spec, dtype, sample, way, domain)
+            yield Case(spec, dtype, sample, way, domain, seed)
 
 
 def _ways(sample: Sample) -> Iterator[tuple[Layout, ...]]:

@@ -22,7 +22,7 @@ from vkml_conformance.windows import convolutions, pools
 from vkml_core.dtypes import DTYPES
 from vkml_core.ops.elementwise import Cast
 from vkml_core.ops.reduce import Axes
-from vkml_core.ops.spec import Kind, OpSpec
+from vkml_core.ops.spec import Form, Kind, OpSpec
 
 ROLES: Final[dict[str, tuple[Role, ...]]] = {
     "where": (condition, value, value),
@@ -50,6 +50,13 @@ def _axes(spec: OpSpec, *axes: int) -> Any:
     return made(spec, axis=axes[0], **more)
 
 
+DEEP: Final = {
+    Form.SUM: (2 * 1024 + 1, 33 * 1024 + 1),
+    Form.CUMSUM: (3 * 1024 + 1,),
+}
+"""Sizes with so many chunks that it shows in which order their sums are added."""
+
+
 def _reduce(spec: OpSpec) -> Iterator[Sample]:
     some: list[tuple[int, ...]] = [(0,), (1,), (2,), (3,)]
     if spec.attrs is Axes:
@@ -64,9 +71,16 @@ def _reduce(spec: OpSpec) -> Iterator[Sample]:
     for n in LANES:
         yield Sample(_axes(spec, 1), (Operand((2, n)),))
         yield Sample(_axes(spec, 0), (Operand((n, 2)),))
+    for n in DEEP.get(spec.form, ()):
+        yield Sample(_axes(spec, 1), (Operand((2, n)),))
+        yield Sample(_axes(spec, 0), (Operand((n, 1)),))
     yield Sample(_axes(spec, 1), (Operand((0, 3)),))
     if spec.name in ("sum", "prod", "cumsum", "argsort"):
         yield Sample(_axes(spec, 1), (Operand((3, 0, 2)),))
+
+
+LONG: Final = 70_001
+"""An axis of which 16 bits do not tell the elements apart."""
 
 
 def _indexing(spec: OpSpec) -> Iterator[Sample]:
@@ -77,6 +91,7 @@ def _indexing(spec: OpSpec) -> Iterator[Sample]:
             yield _indexed(spec, (2, n), 1, n, index(n, dtype))
         yield _indexed(spec, (7,), 0, 4, index(7, dtype))
         yield _indexed(spec, (3, 5), 0, 0, index(1, dtype))
+    yield _indexed(spec, (LONG,), 0, 40, index(LONG))
 
 
 def _indexed(
@@ -90,10 +105,14 @@ def _indexed(
     return Sample(attrs, (Operand(picked), Operand(picked, role)), full)
 
 
+CHUNKED: Final = (8, 4 * 512 + 1, 9)
+"""m, k, n with so many chunks of k that it shows in which order they are added."""
+
+
 def _matmul(spec: OpSpec) -> Iterator[Sample]:
     full = (3, 7, 5), (2, 3, 4, 6, 5)
     edges = ((2, k, 3) for k in (31, 32, 33, 511, 512, 513, 1023, 1024, 1025))
-    some = ((0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (65, 20, 66), (2, 4, 3, 5), *edges)
+    some = ((0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (65, 20, 66), (2, 4, 3, 5), *edges, CHUNKED)
     for *batch, m, k, n in (*full, *some):
         operands = Operand((*batch, m, k)), Operand((*batch, k, n))
         yield Sample(None, operands, full=(*batch, m, k, n) in full)

@@ -36,7 +36,8 @@ def below(name: str, shape: tuple[int, ...], limit: int) -> Array:
 
 def words(x: Array) -> Array:
     """View the bits of an array."""
-    return np.ascontiguousarray(x).view(WORDS[x.dtype.itemsize])
+    # ascontiguousarray would give an array of rank 0 an axis.
+    return np.asarray(x, order="C").view(WORDS[x.dtype.itemsize])
 
 
 @dataclass(frozen=True)

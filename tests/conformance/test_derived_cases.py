@@ -10,7 +10,7 @@ from vkml_conformance.cases import Case, cases_of, derive, takes
 from vkml_conformance.domains import DOMAINS
 from vkml_conformance.layouts import LAYOUTS
 from vkml_conformance.normal import subnormal
-from vkml_conformance.run import forward, gradients
+from vkml_conformance.rows import RowSubject
 
 import vkml
 from vkml_core.dtypes import ALL, FLOATS
@@ -80,7 +80,7 @@ def test_usual_numbers_and_what_becomes_of_them_are_normal() -> None:
         for dtype in takes(spec):
             usual = [c for c in cases_of(spec, dtype) if c.domain.normal and c.sample.full]
             for case in usual:
-                results = [forward(case, "cpu")]
-                results += gradients(case, "cpu") if case.differentiable else []
+                results = RowSubject(case, "forward").wanted()
+                results += RowSubject(case, "gradient").wanted() if case.differentiable else []
                 hidden = [x for x in (*case.arrays, *results) if subnormal(x).any()]
                 assert not hidden, case.name

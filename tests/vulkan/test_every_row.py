@@ -9,12 +9,15 @@ from __future__ import annotations
 import needs_vulkan  # noqa: F401
 import pytest
 from vkml_conformance.cases import cases_of, takes
-from vkml_conformance.compare import Part, check
+from vkml_conformance.check import Part
+from vkml_conformance.engine import judge
+from vkml_conformance.rows import check_of, parts
 
 import vkml
 from vkml_core.dtypes import DType
 from vkml_core.ops.spec import REGISTRY, OpSpec
 
+FINE = ("equal", "left out")
 EACH = [
     pytest.param(spec, dtype, id=f"{spec.name} {dtype.name}")
     for spec in REGISTRY.values()
@@ -27,22 +30,22 @@ WITH_GRADIENT = [
 ]
 
 
-def judge(spec: OpSpec, dtype: DType, part: Part, device: str) -> None:
-    """Assert that all cases agree, and that some are held."""
+def prove(spec: OpSpec, dtype: DType, part: Part, device: str) -> None:
+    """Assert that all cases agree, run as one plan, and that some are held."""
     level = vkml.device(device).capabilities().level
-    cases = [c for c in cases_of(spec, dtype) if part == "forward" or c.differentiable]
-    outcomes = [check(case, part, device, level) for case in cases]
-    differing = [o.difference for o in outcomes if o.difference is not None]
-    shown = "\n".join(map(str, differing[:5]))
-    assert not differing, f"{len(differing)} of {len(cases)} cases differ:\n{shown}"
-    assert sum(o.elements for o in outcomes if o.held)
+    checks = [check_of(c, part) for c in cases_of(spec, dtype) if part in parts(c)]
+    outcomes = [(check.id, judge(check, device, level, ("first",))) for check in checks]
+    wrong = [f"{i}: {o.difference or o.message}" for i, o in outcomes if o.status not in FINE]
+    shown = "\n".join(wrong[:5])
+    assert not wrong, f"{len(wrong)} of {len(checks)} cases differ:\n{shown}"
+    assert sum(outcome.elements for _, outcome in outcomes)
 
 
 @pytest.mark.parametrize(("spec", "dtype"), EACH)
 def test_result(spec: OpSpec, dtype: DType, name: str) -> None:
-    judge(spec, dtype, "forward", name)
+    prove(spec, dtype, "forward", name)
 
 
 @pytest.mark.parametrize(("spec", "dtype"), WITH_GRADIENT)
 def test_gradient(spec: OpSpec, dtype: DType, name: str) -> None:
-    judge(spec, dtype, "gradient", name)
+    prove(spec, dtype, "gradient", name)

@@ -4,7 +4,6 @@ The device is the first one of VK_DRIVER_FILES, by default Mesa's lavapipe.
 """
 
 import hashlib
-import json
 import math
 import runpy
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from shader import SHADERS, Mapper, compile_shader
+from vkml_conformance import exhaustive
 
 from vkml_backend_cpu.elementary import ELEMENTARY, pow
 from vkml_backend_cpu.kernels.random import philox4x32_10
@@ -24,7 +24,7 @@ Words = NDArray[np.uint32]
 
 ROOT = Path(__file__).parents[2]
 WORST = runpy.run_path(str(ROOT / "tests" / "numerics" / "worst_cases.py"))["WORST_CASES"]
-RECORDED = json.loads((ROOT / "tests" / "numerics" / "exhaustive_sha256.json").read_text())
+RECORDED = exhaustive.recorded()
 FILES = {"sin": "trig", "cos": "trig", "tan": "trig", "erf": "erf", "erfc": "erf"}
 SIGN = np.uint32(0x80000000)
 NANS = [0x7F800001, 0x7FC00000, 0x7FFFFFFF]

@@ -1,0 +1,1 @@
+"""The command `vkml-conformance`. Needs click and rich, which the extra `conformance` brings."""

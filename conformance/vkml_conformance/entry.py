@@ -1,0 +1,24 @@
+"""The console script: says what to install where the command's own packages are missing."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+EXTRA: Final = ("click", "rich")
+"""What the extra `conformance` brings; the suite itself needs none of it."""
+
+
+def main() -> None:
+    """Run `vkml-conformance`; without its packages say so and exit with 2."""
+    try:
+        from vkml_conformance.cli.main import main as command
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
+        print(
+            f"vkml-conformance: needs {error.name}: pip install 'vkml[conformance]'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    command(prog_name="vkml-conformance")
