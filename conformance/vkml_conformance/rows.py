@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -219,10 +219,22 @@ def about(case: Case) -> dict[str, str]:
     return {name: text for name, text in told.items() if text}
 
 
+class Choice(NamedTuple):
+    """A part of a case, before a check is made of it, which takes longer."""
+
+    case: Case
+    part: Part
+    full: bool
+
+    def check(self) -> Check:
+        """Make the check."""
+        return check_of(self.case, self.part, full=self.full)
+
+
 def derive(
     seed: int = 0, *, thorough: bool = False, rows: Mapping[str, OpSpec] = REGISTRY
-) -> Iterator[list[Check]]:
-    """Give the checks of every row and dtype, a group each.
+) -> Iterator[list[Choice]]:
+    """Give the parts of all cases of every row and dtype, a group each.
 
     Not thorough, second gradients are left to the first and the last domain, and the eager run and
     the replay to the first: the others run through the same plan, with other values each.
@@ -233,7 +245,7 @@ def derive(
             twice = domains if thorough else (domains[0], domains[-1])
             thrice = domains if thorough else domains[:1]
             yield [
-                check_of(case, part, full=case.domain in thrice)
+                Choice(case, part, case.domain in thrice)
                 for case in cases_of(spec, dtype, seed)
                 for part in parts(case)
                 if part != "second" or case.domain in twice

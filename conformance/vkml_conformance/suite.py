@@ -10,10 +10,9 @@ from itertools import chain, groupby, zip_longest
 from typing import Final, get_args
 
 from vkml_conformance import donation, failing, graphs, invariance, refusals, rows, sweeps, training
-from vkml_conformance.cases import Case
 from vkml_conformance.check import Check, Part
 from vkml_conformance.pulse import beat
-from vkml_conformance.rows import RowSubject
+from vkml_conformance.rows import Choice
 from vkml_conformance.schema import Selection
 from vkml_core.errors import ArgumentError
 from vkml_core.ops.spec import REGISTRY, Form
@@ -76,7 +75,7 @@ def find(name: str) -> Check:
     seed = int(text) if text.isdecimal() else 0
     if op in REGISTRY and rest:
         groups = rows.derive(seed, thorough=True, rows={op: REGISTRY[op]})
-        offered: Iterator[Check] = chain.from_iterable(groups)
+        offered: Iterator[Check] = (choice.check() for choice in chain.from_iterable(groups))
     elif op == "graph" and (number := rest.partition("@")[0]).isdecimal():
         offered = graphs.derive(seed, int(number) + 1)
     else:
@@ -130,42 +129,34 @@ def _row_turns(selection: Selection, mode: Mode) -> Iterator[list[Bundle]]:
     for group in rows.derive(selection.seed, thorough=mode.thorough, rows=asked):
         beat()
         some = _structures(group) if limit is None else _chosen(group, limit, selection.seed)
-        kept.append(list(some))
+        kept.append([[choice.check() for choice in choices] for choices in some])
     for turn in zip_longest(*kept):
         yield [bundle for bundle in turn if bundle is not None]
 
 
-def _structures(group: Iterable[Check]) -> Iterator[Bundle]:
+def _structures(group: Iterable[Choice]) -> Iterator[list[Choice]]:
     """Split a group where sample or layouts change."""
-    for _, some in groupby(group, key=_structure):
+    for _, some in groupby(group, key=lambda c: (id(c.case.sample), c.case.layouts)):
         yield list(some)
 
 
-def _structure(check: Check) -> tuple[int, tuple[str, ...]]:
-    case = _case(check)
-    return id(case.sample), tuple(layout.name for layout in case.layouts)
-
-
-def _case(check: Check) -> Case:
-    assert isinstance(check.subject, RowSubject)
-    return check.subject.case
-
-
-def _chosen(group: Sequence[Check], limit: int, seed: int) -> Iterator[Bundle]:
+def _chosen(group: Sequence[Choice], limit: int, seed: int) -> Iterator[list[Choice]]:
     """Choose cases that together show as much as so few can: each next one adds the most."""
-    for _, some in groupby(sorted(group, key=lambda c: c.part), key=lambda c: c.part):
-        left = sorted(some, key=lambda c: _draw(c.id, seed))
+    for part, some in groupby(sorted(group, key=lambda c: c.part), key=lambda c: c.part):
+        choices = list(some)
+        features = [_features(choice) for choice in choices]
+        left = sorted(range(len(choices)), key=lambda i: _draw(f"{part} {i}", seed))
         seen: set[tuple[object, ...]] = set()
         for _ in range(min(limit, len(left))):
-            best = max(left, key=lambda c: len(_features(c) - seen))
+            best = max(left, key=lambda i: len(features[i] - seen))
             left.remove(best)
-            seen |= _features(best)
-            yield [best]
+            seen |= features[best]
+            yield [choices[best]]
 
 
-def _features(check: Check) -> set[tuple[object, ...]]:
+def _features(choice: Choice) -> set[tuple[object, ...]]:
     """Tell what a case shows: its sample, its values, how each operand lies."""
-    case = _case(check)
+    case = choice.case
     lies = {(i, layout.name) for i, layout in enumerate(case.layouts)}
     return {(id(case.sample),), (case.domain.name,), *lies}
 

@@ -10,6 +10,8 @@ from vkml_conformance.values import words
 
 ROOT = Path(__file__).parents[2]
 RECORDED = exhaustive.recorded()
+
+
 @pytest.mark.parametrize("name", training.DIGESTS)
 def test_twenty_steps(name: str) -> None:
     assert training.digest(name, "cpu") == training.DIGESTS[name]
