@@ -7,9 +7,11 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import permutations
 from pathlib import Path
 
 import pytest
+from vkml_conformance.cli.main import main as conformance
 
 from vkml.cli import COMMANDS
 
@@ -58,10 +60,16 @@ def test_links_lead_somewhere() -> None:
 def test_shell_blocks_name_what_is_there() -> None:
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = list(project["optional-dependencies"])
+    extras += map(",".join, permutations(extras, 2))
     there = {
         "make": [[t] for t in targets],
         "vkml": [[c] for c in COMMANDS],
-        "pip": [["install", f".[{extra}]"] for extra in project["optional-dependencies"]],
+        "pip": [
+            ["install", f".[{extra}]"]
+            for extra in (*extras, *map(",".join, permutations(extras, 2)))
+        ],
+        "vkml-conformance": [[c] for c in conformance.commands],
     }
     found = commands(ROOT / "README.md")
     assert {words[0] for words in found} == there.keys()

@@ -116,15 +116,15 @@ def _line(
 
 
 def combined(digests: Iterable[tuple[str, str]]) -> str:
-    """Give one digest of the (id, digest) of checks."""
-    text = "\n".join(f"{name} {digest}" for name, digest in digests)
+    """Give one digest of the (id, digest) of checks, whatever their order."""
+    text = "\n".join(sorted(f"{name} {digest}" for name, digest in digests))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _results(checks: Sequence[Check], done: Mapping[int, Entry]) -> str:
-    agreed = sorted(number for number, entry in done.items() if entry["status"] == "equal")
-    text = "\n".join(f"{checks[n].id} {done[n].get('digest', '')}" for n in agreed)
-    return hashlib.sha256(text.encode()).hexdigest()
+    agreed = (n for n, entry in done.items() if entry["status"] == "equal")
+    lines = sorted(f"{checks[n].id} {done[n].get('digest', '')}" for n in agreed)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _findings(checks: Sequence[Check], done: Mapping[int, Entry]) -> Iterable[Finding]:

@@ -14,11 +14,10 @@ def main() -> None:
     try:
         from vkml_conformance.cli.main import main as command
     except ModuleNotFoundError as error:
-        if error.name not in EXTRA:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA:
             raise
-        print(
-            f"vkml-conformance: needs {error.name}: pip install 'vkml[conformance]'",
-            file=sys.stderr,
-        )
+        said = f"vkml-conformance: needs {package}: pip install 'vkml[conformance]'"
+        print(said, file=sys.stderr)
         sys.exit(2)
     command(prog_name="vkml-conformance")

@@ -29,6 +29,8 @@ from vkml_conformance.worker import Request
 
 MAX_LOSSES: Final = 5
 """A device whose process was lost so often is not tried again."""
+PATIENCE: Final = 2
+"""After so many losses in one operation the rest of its checks is not run."""
 POLL: Final = 0.02
 """Seconds between looks at the journals."""
 GRACE: Final = 5.0
@@ -74,7 +76,7 @@ class Lane:
         after = max([self.request.after, *self.done, *lost])
         journal = stem.with_suffix(".jsonl")
         journal.unlink(missing_ok=True)  # of an earlier run into the same folder
-        without = tuple(dict.fromkeys(loss.op for loss in self.losses))
+        without = tuple(op for op, lost in self._lost_in().items() if lost >= PATIENCE)
         request = self.request.model_copy(
             update={"journal": journal, "after": after, "without": without}
         )
@@ -89,6 +91,13 @@ class Lane:
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             )
         self.reader, self.at, self.heard = Reader(journal), None, time.monotonic()
+
+    def _lost_in(self) -> dict[str, int]:
+        """Count losses by operation; a hang, which costs its time, counts as enough."""
+        found: dict[str, int] = {}
+        for loss in self.losses:
+            found[loss.op] = found.get(loss.op, 0) + (PATIENCE if loss.timed_out else 1)
+        return found
 
     def listen(self) -> Iterator[Entry]:
         """Take what the process has written since, and note it."""
@@ -106,7 +115,6 @@ class Lane:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
             self.stop()
-            self._close()
         elif status is not None:
             for _ in self.listen():
                 pass
@@ -116,7 +124,6 @@ class Lane:
         elif time.monotonic() - self.heard > limit:
             self.stop()
             self._lost(f"nothing came for {limit:g} s", timed_out=True)
-            self._close()
 
     def _lost(self, message: str, *, timed_out: bool) -> None:
         printed = (self.folder / f"shard-{self.request.shard}-{len(self.losses)}.log").read_bytes()
@@ -135,6 +142,7 @@ class Lane:
         """End the process, and those that it started."""
         if self.process is not None:
             _kill(self.process)
+            self._close()
 
 
 def _opened(lane: Lane, entry: Entry) -> None:

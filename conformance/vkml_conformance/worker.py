@@ -45,7 +45,7 @@ class Request(BaseModel):
     after: int = -1
     """Begin after the check of that number."""
     without: tuple[str, ...] = ()
-    """Operations that are left out, since one of their checks ended a process before."""
+    """Operations that are left out, since their checks ended processes before."""
 
 
 def find(backend: str, index: int) -> str:

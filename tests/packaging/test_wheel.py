@@ -14,14 +14,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (
-    "vkml",
-    "vkml_core",
-    "vkml_backend_cpu",
-    "vkml_backend_vulkan",
-    "vkml_nn",
-    "vkml_optim",
-)
+PACKAGES = {
+    **dict.fromkeys(
+        ("vkml", "vkml_core", "vkml_backend_cpu", "vkml_backend_vulkan", "vkml_nn", "vkml_optim"),
+        ROOT,
+    ),
+    "vkml_conformance": ROOT / "conformance",
+}
 SHADERS = "vkml_backend_vulkan/shaders"
 MEBIBYTE = 2**20
 TRAINING = """
@@ -74,17 +73,18 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {n for n in archive.namelist() if ".dist-info/" not in n}
         (metadata,) = (n for n in archive.namelist() if n.endswith("/METADATA"))
-        folder = metadata.removesuffix("METADATA")
-        entries = archive.read(f"{folder}entry_points.txt").decode()
-        assert f"{folder}licenses/LICENSE" in archive.namelist()
+        info = metadata.removesuffix("METADATA")
+        entries = archive.read(f"{info}entry_points.txt").decode()
+        assert f"{info}licenses/LICENSE" in archive.namelist()
     here = {
-        str(path.relative_to(ROOT))
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        str(path.relative_to(folder))
+        for package, folder in PACKAGES.items()
+        for path in (folder / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert names == here
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
+    assert "vkml-conformance = " in entries and "[pytest11]\nvkml_conformance = " in entries
     assert "[vkml.backends]\ncpu = " in entries and "\nvulkan = " in entries
 
 
