@@ -107,7 +107,7 @@ def _check(case: Case, position: int, value: int) -> Check:
     name = f"{case.name} {position} {value}".replace(" ", "/")
     return Check(
         id=f"refusal/{name}{seed}",
-        family=case.spec.kind.value,
+        family="state",
         op=case.spec.name,
         dtype=case.dtype.name,
         part="state",

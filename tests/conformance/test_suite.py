@@ -59,6 +59,12 @@ def test_every_row_and_dtype_comes_before_anything_twice(default: list[Check]) -
     assert parts.keys() == set(suite.PARTS)
 
 
+def test_operation_dtype_and_part_tell_lines_apart(default: list[Check]) -> None:
+    """The recorded digests are kept by these three."""
+    families = {(c.family, c.op, c.dtype, c.part) for c in default}
+    assert len({key[1:] for key in families}) == len(families)
+
+
 def test_quick_reaches_every_row_dtype_and_part(default: list[Check]) -> None:
     def reached(checks: list[Check]) -> set[tuple[str, str, str]]:
         return {(c.op, c.dtype, c.part) for c in checks if c.op in REGISTRY and c.part in suite.ROW}
