@@ -257,6 +257,12 @@ def plan_of(nodes: Sequence[Node]) -> Plan:
     return schedule(order, roots, capabilities=open_device(device).capabilities()).plan
 
 
+def cached_plans() -> list[Plan]:
+    """Give the plans kept: those of what was computed last."""
+    with _lock:
+        return [entry.scheduled.plan for entry in _cache.values()]
+
+
 def cache_info() -> dict[str, int]:
     """Count the plans kept."""
     return {"plans": len(_cache), "limit": CACHE_SIZE}

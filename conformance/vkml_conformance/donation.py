@@ -14,7 +14,7 @@ import numpy as np
 import vkml
 from vkml import Tensor
 from vkml_conformance.check import Check
-from vkml_conformance.engine import ORACLE, compute
+from vkml_conformance.engine import ORACLE, compute, upload
 from vkml_conformance.refusals import raised
 from vkml_conformance.values import Array, below, bits
 from vkml_core.backend import Device
@@ -46,13 +46,17 @@ class DonationSubject:
         good = below(name, (SIZE,), SIZE)
         return [target, source, good, np.where(np.arange(SIZE) == BAD, SIZE, good)]
 
+    @property
+    def operations(self) -> set[str]:
+        """Name the operations of its plan, which the runtime does not see."""
+        made, _ = _planned([leaf.node for leaf in upload(self.leaves(), ORACLE)])
+        return set(made.plan.ops())
+
     def record(self, leaves: Sequence[Tensor]) -> list[Tensor]:
         """Run the plan with the invalid indices, then with the valid ones."""
-        target, source, good, bad = (leaf.node for leaf in leaves)
+        target, _, good, bad = nodes = [leaf.node for leaf in leaves]
         opened = open_device(target.device)
-        roots = [build.assign(target, target + 1), build.gather(source, good, axis=0)]
-        order = reachable(roots, pending_inputs)
-        made = schedule(order, roots, donate=[target], capabilities=opened.capabilities())
+        made, order = _planned(nodes)
         executable = opened.compile(made.plan)
 
         def run(indices: Node) -> Sequence[Any]:
@@ -72,6 +76,15 @@ class DonationSubject:
     def held(self, wanted: Sequence[Array]) -> list[Array]:
         """Mark everything: integers are never subnormal."""
         return [np.ones(w.shape, np.bool_) for w in wanted]
+
+
+def _planned(leaves: Sequence[Node]) -> tuple[Scheduled, list[Node]]:
+    """Plan `target + 1`, to be written into target, and the gather."""
+    target, source, good, _ = leaves
+    roots = [build.assign(target, target + 1), build.gather(source, good, axis=0)]
+    order = reachable(roots, pending_inputs)
+    capabilities = open_device(target.device).capabilities()
+    return schedule(order, roots, donate=[target], capabilities=capabilities), order
 
 
 def buffer(node: Node) -> Any:

@@ -19,7 +19,6 @@ from vkml_core import runtime
 from vkml_core.backend import Level
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.plugins import open_device
-from vkml_core.schedule.lower import COPY
 
 ORACLE: Final = "cpu"
 
@@ -105,12 +104,10 @@ def _digest(wanted: Sequence[Array]) -> str:
 
 
 def _unsupported(check: Check, device: str, run: Run, error: Exception, digest: str) -> Outcome:
-    """Take a refusal for what it is: an operation not declared, or one declared and refused.
-
-    Run eagerly, views are values, and so they are copied.
-    """
+    """Take a refusal for what it is: an operation not declared, or one declared and refused."""
     offered = open_device(device).capabilities().ops
-    needed = operations(check.subject) | ({COPY} if run == "eager" else set())
+    with vkml.eager_mode(run == "eager"):
+        needed = operations(check.subject)
     if needed <= offered:
         said = f"declares {', '.join(sorted(needed))} and refuses: {error}"
         return Outcome("error", message=said, digest=digest)
@@ -118,8 +115,14 @@ def _unsupported(check: Check, device: str, run: Run, error: Exception, digest: 
 
 
 def operations(subject: Subject) -> set[str]:
-    """Name the operations that a backend needs for a subject."""
-    return set(vkml.plan(*subject.record(upload(subject.leaves(), ORACLE))).ops())
+    """Name the operations that a backend needs for a subject: those of the oracle's plans for it.
+
+    Run eagerly these are more, since views are values there and so they are copied.
+    """
+    runtime.clear_cache()
+    compute(subject.leaves(), subject, ORACLE)
+    own: set[str] = getattr(subject, "operations", set())  # of plans that it makes by itself
+    return own.union(*(plan.ops() for plan in runtime.cached_plans()))
 
 
 def _first_difference(
