@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +124,38 @@ def test_half_an_entry_waits(tmp_path: Path) -> None:
         file.write(b'tus": "equal"}\n')
     assert list(reader.read()) == [{"done": 1, "status": "equal"}]
     assert list(reader.read()) == []
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    options = ("--backend", "mutants.process:hang", "--ops", "argsort", "--report", tmp_path)
+    command = [sys.executable, "-m", "vkml_conformance.cli", "run", "--quick", *options]
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    quiet = subprocess.DEVNULL
+    parent = subprocess.Popen(command, env=environ, stdout=quiet, stderr=quiet)
+    try:
+        until(lambda: list(tmp_path.glob("journals/*/*.jsonl")))
+        assert workers(tmp_path)
+    finally:
+        parent.kill()
+        parent.wait()
+    until(lambda: not workers(tmp_path))
+
+
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait for something."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def workers(folder: Path) -> list[str]:
+    """Give the processes whose command line names the folder, but for the parent."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            line = (process / "cmdline").read_bytes().decode()
+            if "vkml_conformance.worker" in line and str(folder) in line:
+                found.append(process.name)
+    return found
