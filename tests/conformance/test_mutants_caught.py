@@ -15,6 +15,8 @@ from vkml_conformance.account import EXIT
 from vkml_conformance.schema import DeviceReport, Report
 
 SECONDS: Final = 300
+HOW: Final = ("--limit", "10", "--jobs", "1")
+"""One process, so that the first finding is the first one of the suite."""
 Judge = Callable[[str], DeviceReport]
 
 
@@ -26,7 +28,7 @@ def judge(tmp_path: Path) -> Judge:
         mutant = MUTANTS[name]
         options = ["--backend", mutant.backend, "--report", str(tmp_path), *mutant.options]
         done = subprocess.run(
-            [sys.executable, "-m", "vkml_conformance.cli", "run", "-x", "--limit", "10", *options],
+            [sys.executable, "-m", "vkml_conformance.cli", "run", "-x", *HOW, *options],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True,
             text=True,

@@ -23,7 +23,7 @@ def pairwise(attrs: Any, x: Array) -> Array:
     tree[..., :n] += x.transpose([*kept, *attrs.axes]).reshape((*shape, n))
     while tree.shape[-1] > 1:
         tree = tree[..., 0::2] + tree[..., 1::2]
-    return np.ascontiguousarray(tree[..., 0])
+    return np.array(tree[..., 0], order="C")
 
 
 def chunks_in_order(attrs: Any, x: Array) -> Array:
