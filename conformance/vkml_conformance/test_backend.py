@@ -11,6 +11,7 @@ import pytest
 
 from vkml_conformance.check import Check, Outcome
 from vkml_conformance.engine import judge
+from vkml_conformance.pytest_plugin import BACKEND, INDEX, MODE, SEED
 from vkml_conformance.schema import Selection
 from vkml_conformance.suite import bundles
 from vkml_conformance.worker import find
@@ -43,12 +44,12 @@ def opened(backend: str, index: int) -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make the tests. Without a backend that is a usage error, so that nothing passes unseen."""
     config = metafunc.config
-    if config.getoption("--backend") is None:
+    if config.getoption(BACKEND) is None:
         raise pytest.UsageError(
             "vkml_conformance: which backend? Add --backend NAME, such as --backend vulkan; "
             "one that is not installed is named as module:attribute"
         )
-    found = groups(config.getoption("--conformance"), config.getoption("--conformance-seed"))
+    found = groups(config.getoption(MODE), config.getoption(SEED))
     metafunc.parametrize("checks", list(found.values()), ids=list(found))
 
 
@@ -57,7 +58,7 @@ def name(request: pytest.FixtureRequest) -> str:
     """The device under test."""
     option = request.config.getoption
     try:
-        return opened(option("--backend"), option("--device-index"))
+        return opened(option(BACKEND), option(INDEX))
     except (Error, Refused) as error:
         pytest.fail(str(error), pytrace=False)
 

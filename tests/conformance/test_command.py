@@ -103,6 +103,21 @@ def test_the_plug_in_asks_for_a_backend() -> None:
     assert done.returncode != 0 and "Add --backend NAME" in done.stdout + done.stderr
 
 
+def test_the_plug_in_gives_way(tmp_path: Path) -> None:
+    """Other projects have the option too, and the plug-in is in every environment with vkml."""
+    option = "def pytest_addoption(parser):\n    parser.addoption('--backend', default='x')\n"
+    (tmp_path / "conftest.py").write_text(option)
+    (tmp_path / "test_theirs.py").write_text(
+        "def test_theirs(request):\n    assert request.config.getoption('--backend') == 'theirs'\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-c", os.devnull]
+    done = subprocess.run(
+        [*command, "--rootdir", tmp_path, tmp_path, "--backend", "theirs"],
+        capture_output=True, text=True, cwd=tmp_path, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_the_plug_in_passes_and_fails() -> None:
     few = ("-k", "neg-float32 or sum-int32")
     done = plugin("--backend", "cpu", *few)
