@@ -42,7 +42,7 @@ EXIT: Final[dict[Verdict, int]] = {
 }
 MEANING: Final[dict[int, str]] = {
     0: "no difference",
-    1: "differences",
+    1: "differences, or nothing to compare",
     3: "a backend could not load",
     4: "crashed or timed out",
 }
@@ -113,8 +113,15 @@ def narrowed(selection: Selection) -> dict[str, str]:
 
 
 def exit_code(report: Report) -> int:
-    """Give the worst code of all devices; no device at all is a failure to load."""
-    codes = [max(EXIT[device.verdict], int(bool(unrecorded(device)))) for device in report.devices]
+    """Give the worst code of all devices; no device at all is a failure to load.
+
+    A device of which nothing was compared has not passed, and has no better code than one that
+    differs.
+    """
+    codes = [
+        max(EXIT[device.verdict], int(bool(unrecorded(device)) or verdict(device) == NOTHING))
+        for device in report.devices
+    ]
     return max(codes, default=EXIT["failed to load"])
 
 
@@ -134,10 +141,10 @@ def verdict(device: DeviceReport) -> tuple[str, State]:
 
 def outcome(report: Report) -> State:
     """Give what the whole looks like."""
-    if exit_code(report):
+    states = [verdict(device)[1] for device in report.devices]
+    if not states or "differs" in states or any(map(unrecorded, report.devices)):
         return "differs"
-    passed = all(verdict(device)[1] == "equal" for device in report.devices)
-    return "equal" if passed else NOTHING[1]
+    return "equal" if set(states) == {"equal"} else NOTHING[1]
 
 
 def reason(device: DeviceReport) -> str:

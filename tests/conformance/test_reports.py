@@ -562,3 +562,4 @@ def test_device_of_which_nothing_was_compared_is_not_told_as_passed(lines: Any) 
     assert "nothing is proved" in told(of)
     data = page.view(of)
     assert (data["outcome"], data["devices"][1]["state"]) == ("not run", "not run")
+    assert exit_code(of) == 1
