@@ -74,7 +74,8 @@ def judge(check: Check, device: str, level: Level, runs: Iterable[Run] | None = 
         held = _held(check.subject, wanted, level)
         digest = _digest(wanted)
         if held is None or not wanted:
-            return Outcome("left out", digest=digest)
+            why = f"level {level} promises nothing here" if wanted else "there is no result"
+            return Outcome("left out", message=why, digest=digest)
         for run in check.runs if runs is None else runs:
             try:
                 got, earlier = RUNS[run](check.subject, device)

@@ -12,10 +12,11 @@ import numpy as np
 
 from vkml_conformance.check import Difference
 from vkml_conformance.engine import RUNS, compare
+from vkml_conformance.named import place_of
 from vkml_conformance.program import Program
 from vkml_conformance.script import script_of
 from vkml_conformance.shrink import equal, first_wrong, shrink
-from vkml_conformance.trace import backend_of, place_of
+from vkml_conformance.trace import backend_of
 from vkml_core import plugins
 
 SHRINKING: Final = 20.0

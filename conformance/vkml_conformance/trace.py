@@ -15,8 +15,6 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -25,6 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from vkml_conformance.capture import Outline, outline
+from vkml_conformance.named import load, place_of
 from vkml_conformance.program import Number
 from vkml_conformance.program_json import to_json
 from vkml_core import plugins, runtime
@@ -37,18 +36,12 @@ PROGRAM: Final = "program"
 """Answers: go on, or first give the program of the last graph."""
 
 
-def place_of(device: str) -> str | None:
-    """Give `module:attribute` back where a backend that is not installed is called so."""
-    _, _, attribute = device.partition(":")
-    return device if attribute and not attribute.isdecimal() else None
-
-
 def backend_of(device: str) -> tuple[str, Any | None]:
     """Give the name of a device, and the backend to register where it is `module:attribute`."""
-    if place_of(device) is None:
+    place = place_of(device)
+    if place is None:
         return device, None
-    module, _, attribute = device.partition(":")
-    backend = attrgetter(attribute)(import_module(module))
+    backend = load(place)
     return backend.NAME, backend
 
 

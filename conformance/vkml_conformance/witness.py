@@ -8,6 +8,7 @@ from typing import Final
 from vkml_conformance.capture import program_of
 from vkml_conformance.check import Check, Run, Subject
 from vkml_conformance.engine import judge
+from vkml_conformance.named import place_of
 from vkml_conformance.program import Program
 from vkml_conformance.script import script_of
 from vkml_conformance.shrink import first_wrong, shrink
@@ -31,7 +32,7 @@ def witness(check: Check, device: str, backend: str, level: Level, run: Run | No
     subject = check.subject
     if check.part == "graph":
         subject = smaller(check, device, level, run)
-    script = script_of(subject, device, backend if ":" in backend else None)
+    script = script_of(subject, device, place_of(backend))
     return script if len(script) <= LARGEST else ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from vkml_conformance import journal, pulse
 from vkml_conformance.check import Check, Outcome
 from vkml_conformance.engine import judge
+from vkml_conformance.named import load, place_of
 from vkml_conformance.schema import Selection
 from vkml_conformance.suite import bundles
 from vkml_conformance.witness import witness
@@ -53,19 +53,12 @@ def find(backend: str, index: int) -> str:
 
     Raises Error or Refused, whatever the backend does.
     """
-    module, colon, attribute = backend.partition(":")
-    if colon:
-        found = guard("load", _attribute, module, attribute)
+    place = place_of(backend)
+    if place is not None:
+        found = guard("load", load, place)
         plugins.register_backend(found)
         backend = found.NAME
     return plugins.canonical(f"{backend}:{index}")
-
-
-def _attribute(module: str, attribute: str) -> Any:
-    found: Any = importlib.import_module(module)
-    for name in attribute.split("."):
-        found = getattr(found, name)
-    return found
 
 
 def mine(request: Request) -> Iterator[tuple[int, Check]]:
