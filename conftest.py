@@ -14,6 +14,12 @@ HELPERS = Path(__file__).parent.glob("tests/vulkan/[!t]*.py")
 collect_ignore = ["vkml/nn.py", "vkml/optim.py"]  # they stand for the packages themselves
 collect_ignore += [str(path) for path in HELPERS]  # they load Vulkan, which may be missing
 
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Keep bytes out of the names of tests: they may tell a time, and workers compare names."""
+    return argname if isinstance(val, bytes) else None
+
+
 settings.register_profile("steady", deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
