@@ -55,6 +55,10 @@ class UnsupportedOpError(Error, NotImplementedError):
 NotImplementedError_ = UnsupportedOpError
 
 
+class CheckpointError(Error, ValueError):
+    """A file that is not a checkpoint, is damaged, or holds what vkml does not have."""
+
+
 class PluginError(DeviceError):
     """A backend plug-in that could not be found, loaded, checked or opened."""
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from vkml_core.dtypes import float32
-from vkml_core.errors import ArgumentError
 from vkml_core.functional.creation import Device
-from vkml_core.shapes import to_int
 from vkml_core.tensor import Tensor
+from vkml_nn.arguments import count_arg
 from vkml_nn.functional import linear
 from vkml_nn.weighted import Weighted
-
-
-def count_arg(value: int, what: str) -> int:
-    """Check that a number of features or channels is at least 1."""
-    n = to_int(value, what)
-    if n < 1:
-        raise ArgumentError(f"{what}: expected at least 1, got {n}")
-    return n
 
 
 class Linear(Weighted):

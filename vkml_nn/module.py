@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
+from vkml_core.dtypes import float32
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.functional.creation import zeros_like
 from vkml_core.tensor import Tensor
-from vkml_nn import state
+from vkml_nn import random_state, state
 from vkml_nn.hooks import Hook, Hooks, RemovableHandle
 from vkml_nn.members import Members
 from vkml_nn.parameter import Parameter
+from vkml_nn.summary import Summary, summarise
 
 T = TypeVar("T")
 
@@ -135,6 +137,20 @@ class Module(Members):
         """
         return state.load(self, state_dict, strict)
 
+    def random_state(self) -> dict[str, int]:
+        """Give the number of calls so far of each Dropout with a seed of its own, by dotted name.
+
+        With `vkml.get_rng_state()` it is all that random modules remember: plain ints for JSON.
+        """
+        return random_state.give(self)
+
+    def load_random_state(self, state: Mapping[str, int]) -> None:
+        """Take what `random_state` gave: the masks go on as they would have.
+
+        Missing and unexpected names are told in one ArgumentError; then nothing has been changed.
+        """
+        random_state.load(self, state)
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zeros."""
         for p in self.parameters():
@@ -172,6 +188,26 @@ class Module(Members):
         return self._hooks.add(hook)
 
     # Printing.
+    def summary(self, input_shape: Any, dtype: Any = float32) -> Summary:
+        """Give a table of all modules: name, kind, shape of the output, own parameters; totals.
+
+        input_shape is a whole shape, (N, …), or a tuple of shapes for several inputs; so may dtype
+        be a tuple. forward() runs in evaluation mode on lazy zeros: nothing is computed unless it
+        reads a value itself, and afterwards the module is as it was.
+
+        >>> from vkml import nn
+        >>> print(nn.Sequential(nn.Linear(4, 2), nn.ReLU()).summary((1, 4)))
+        layer    kind        output  parameters
+        ───────────────────────────────────────
+        (whole)  Sequential  (1, 2)           0
+        0        Linear      (1, 2)          10
+        1        ReLU        (1, 2)           0
+        ───────────────────────────────────────
+        parameters: 10, of which 10 are trained
+        bytes: parameters 40, buffers 0, inputs 16, outputs of layers 16
+        """
+        return summarise(self, input_shape, dtype)
+
     def extra_repr(self) -> str:
         """Say what stands between the parentheses of the repr."""
         return ""

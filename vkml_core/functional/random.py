@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
+import threading
+from collections.abc import Mapping
 from typing import Any, Final
 
 from vkml_core.dtypes import bool_, float32, int64, to_dtype
@@ -21,12 +22,25 @@ class _Generator:
     """Hands out a fresh offset for every call that does not name its own seed."""
 
     def __init__(self) -> None:
-        self.seed = secrets.randbits(63)
-        self.calls = itertools.count()
+        self.lock = threading.Lock()
+        self.set(secrets.randbits(63), 0)
+
+    def set(self, seed: int, calls: int) -> None:
+        """Go on as after `calls` calls since `manual_seed(seed)`."""
+        with self.lock:
+            self.seed, self.calls = seed, calls
+
+    def get(self, step: int = 0) -> tuple[int, int]:
+        """Give the seed and the number of calls so far, and count `step` more."""
+        with self.lock:
+            self.calls += step
+            return self.seed, self.calls - step
 
 
 _generator: Final = _Generator()
 _OWN_STREAM: Final = 2**62
+_LIMITS: Final = {"seed": 2**63, "calls": _OWN_STREAM}
+"""What the generator's state holds, and the first number that each part may not reach."""
 
 
 @public(method=False)
@@ -35,12 +49,48 @@ def manual_seed(seed: int) -> None:
     value = to_int(seed, "manual_seed: seed")
     if not 0 <= value < 2**63:
         raise ArgumentError(f"manual_seed: seed must be from 0 to 2^63 − 1, got {value}")
-    _generator.seed, _generator.calls = value, itertools.count()
+    _generator.set(value, 0)
+
+
+@public(method=False)
+def get_rng_state() -> dict[str, int]:
+    """Give the state of the generator behind `manual_seed`: its seed and the calls since.
+
+    Two plain ints, which may be saved as JSON. Calls with a seed of their own do not count.
+
+    >>> import vkml
+    >>> vkml.manual_seed(7)
+    >>> a = vkml.rand(2)
+    >>> vkml.get_rng_state()
+    {'seed': 7, 'calls': 1}
+    """
+    return dict(zip(_LIMITS, _generator.get(), strict=True))
+
+
+@public(method=False)
+def set_rng_state(state: Mapping[str, int]) -> None:
+    """Go on from a state that `get_rng_state` gave: the same numbers follow, on every device.
+
+    A state that is not a dict of "seed" and "calls" is an ArgumentTypeError or an ArgumentError;
+    then nothing has changed.
+    """
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(f"set_rng_state: expected a dict, got {type(state).__name__}")
+    if set(state) != set(_LIMITS):
+        names = ", ".join(map(repr, state)) or "nothing"
+        raise ArgumentError(f"set_rng_state: expected 'seed' and 'calls', got {names}")
+    values = {name: to_int(state[name], f"set_rng_state: {name}") for name in _LIMITS}
+    for name, value in values.items():
+        if not 0 <= value < _LIMITS[name]:
+            most = f"2^{_LIMITS[name].bit_length() - 1} − 1"
+            raise ArgumentError(f"set_rng_state: {name} must be from 0 to {most}, got {value}")
+    _generator.set(**values)
 
 
 def next_seed() -> tuple[int, int]:
     """Give the (seed, offset) of the next unseeded random call."""
-    return _generator.seed, _OWN_STREAM + next(_generator.calls)
+    seed, calls = _generator.get(step=1)
+    return seed, _OWN_STREAM + calls
 
 
 def random_bits(
