@@ -21,13 +21,16 @@ KNOWN: Final = {
     "Any": "typing",
     "DType": "vkml_core.dtypes",
     "Device": "vkml_core.functional.creation",
+    "Mapping": "collections.abc",
     "Operand": "vkml_core.functional.common",
     "Plan": "vkml_core.plan",
     "Scalar": "vkml_core.dtypes",
     "Sequence": "collections.abc",
     "Tensor": "vkml_core.tensor",
 }
-BUILT_IN: Final = {"int", "float", "bool", "str", "None", "tuple", "list", "object"}
+BUILT_IN: Final = {"int", "float", "bool", "str", "None", "tuple", "list", "dict", "object"}
+LATE: Final = {"_SUBMODULES": "vkml", "_SERIALIZE": "vkml.serialize"}
+"""The tables of `vkml/__init__.py` with names that it imports when they are asked for."""
 NOTE: Final = "# Written by tools/write_stubs.py from the public table; do not edit.\n"
 
 
@@ -87,6 +90,16 @@ def methods_stub() -> str:
     return "\n".join([NOTE, *sorted(imports.lines), "", "class Methods:", *body, ""])
 
 
+def names_in(source: ast.Module, table: str) -> list[str]:
+    """Give the names that a table in source code lists."""
+    (value,) = (
+        node.value
+        for node in source.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == table
+    )
+    return sorted(ast.literal_eval(value))
+
+
 def face_stub() -> str:
     """Give the stub of `vkml`."""
     imports = Imports()
@@ -98,7 +111,8 @@ def face_stub() -> str:
         for alias in node.names
         if alias.asname is None
     ]
-    exports += [f"from vkml import {name} as {name}" for name in ("data", "nn", "optim")]
+    for table, module in LATE.items():
+        exports += [f"from {module} import {name} as {name}" for name in names_in(source, table)]
     body = [
         f"def {e.name}{signature(e.function, imports, False)}: ..."
         for e in PUBLIC.values()

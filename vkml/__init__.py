@@ -16,6 +16,7 @@ from vkml_core.dtypes import DType, bool_, float16, float32, int32, int64
 from vkml_core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CheckpointError,
     DeviceError,
     DeviceLost,
     DivisionError,
@@ -43,15 +44,18 @@ _functions = {name: entry.function for name, entry in _PUBLIC.items() if name !=
 globals().update(_functions)
 
 
-_SUBMODULES = ("nn", "optim", "data")
+_SUBMODULES = ("nn", "optim", "data", "serialize")
+_SERIALIZE = ("Checkpoint", "load", "load_module", "save", "save_module")
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a sub-package when it is first asked for: `vkml.nn`, `vkml.optim`, `vkml.data`."""
+    """Import a sub-package when it, or a name from `vkml.serialize`, is first asked for."""
     if name in _SUBMODULES:
         return _import_module(f"vkml.{name}")
+    if name in _SERIALIZE:
+        return getattr(_import_module("vkml.serialize"), name)
     raise AttributeError(f"module 'vkml' has no attribute {name!r}")
 
 
-__all__ = sorted({*_functions, *(n for n in dir() if not n.startswith("_"))})
+__all__ = sorted({*_functions, *_SERIALIZE, *(n for n in dir() if not n.startswith("_"))})
 del _methods

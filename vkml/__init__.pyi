@@ -1,5 +1,6 @@
 # Written by tools/write_stubs.py from the public table; do not edit.
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from vkml_core.dtypes import Scalar
@@ -22,6 +23,7 @@ from vkml_core.dtypes import int32 as int32
 from vkml_core.dtypes import int64 as int64
 from vkml_core.errors import ArgumentError as ArgumentError
 from vkml_core.errors import ArgumentTypeError as ArgumentTypeError
+from vkml_core.errors import CheckpointError as CheckpointError
 from vkml_core.errors import DeviceError as DeviceError
 from vkml_core.errors import DeviceLost as DeviceLost
 from vkml_core.errors import DivisionError as DivisionError
@@ -47,6 +49,12 @@ from vkml_core.tensor import Tensor as Tensor
 from vkml import data as data
 from vkml import nn as nn
 from vkml import optim as optim
+from vkml import serialize as serialize
+from vkml.serialize import Checkpoint as Checkpoint
+from vkml.serialize import load as load
+from vkml.serialize import load_module as load_module
+from vkml.serialize import save as save
+from vkml.serialize import save_module as save_module
 
 __version__: str
 
@@ -160,6 +168,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 def chunk(input: Tensor, chunks: int, dim: int = ...) -> tuple[Tensor, ...]: ...
 def pad(input: Tensor, pad: Sequence[int], mode: str = ..., value: Scalar = ...) -> Tensor: ...
 def manual_seed(seed: int) -> None: ...
+def get_rng_state() -> dict[str, int]: ...
+def set_rng_state(state: Mapping[str, int]) -> None: ...
 def rand(*shape: Any, seed: int | None = ..., offset: int = ..., device: Device = ..., requires_grad: bool = ...) -> Tensor: ...
 def randn(*shape: Any, seed: int | None = ..., offset: int = ..., device: Device = ..., requires_grad: bool = ...) -> Tensor: ...
 def randint(low: int, high: int | None = ..., shape: Any = ..., *, seed: int | None = ..., offset: int = ..., dtype: Any = ..., device: Device = ...) -> Tensor: ...
