@@ -61,7 +61,7 @@ def read(folder: Path | None) -> Images:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the command line and train."""
-    parser = common_options(__doc__, epochs=1, batch=64, lr=0.05)
+    parser = common_options(__doc__, epochs=1, batch=128, lr=0.05)
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="IDX files, plain or .gz")
     parser.add_argument("--model", choices=MODELS, default="mlp", help="(default: mlp)")
     parser.add_argument("--momentum", type=float, default=0.9, help="(default: 0.9)")

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
-from vkml_core.errors import ArgumentError, ArgumentTypeError
-from vkml_core.functional.creation import tensor, zeros_like
+from vkml_core.dtypes import float32
+from vkml_core.errors import ArgumentTypeError
+from vkml_core.functional.creation import zeros_like
 from vkml_core.functional.execution import assign
-from vkml_core.graph import no_grad
+from vkml_core.graph import enable_grad, no_grad
 from vkml_core.tensor import Tensor
+from vkml_optim import state
+from vkml_optim.counts import Advance, advance
+from vkml_optim.options import REQUIRED, Option, checked
+from vkml_optim.params import checked_params, listed
+from vkml_optim.rule import STEP, Options, Rule, Shared, State
 
-Options = dict[str, Any]
-State = dict[str, Tensor]
 
+class Work(NamedTuple):
+    """A parameter, its gradient, its group, and its state from before the step."""
 
-class Rule(Protocol):
-    """The mathematics of an optimiser: two pure functions of tensors and options."""
-
-    def init(self, param: Tensor, options: Options) -> State:
-        """Give the state that a parameter starts with."""
-
-    def update(
-        self, grad: Tensor, state: State, param: Tensor, options: Options
-    ) -> tuple[Tensor, State]:
-        """Give the parameter's new value and the new state."""
+    param: Tensor
+    grad: Tensor
+    group: Options
+    state: State
 
 
 class Optimizer:
-    """Base class of optimisers; a subclass names its rule and checks its options.
+    """Base class of optimisers; a subclass names its rule and its options.
 
     `params` is an iterable of tensors, or of dicts with "params" and options of their own.
     `step` is lazy: its assignments join the next submission. Options may be changed in
-    `param_groups` between steps without making a new plan.
+    `param_groups` between steps without making a new plan. State has the parameter's dtype; the
+    update is worked out in float32 and rounded to it once.
     """
 
     rule: ClassVar[Rule]
+    options: ClassVar[Mapping[str, Option]]
 
-    def __init__(self, params: Iterable[Any], defaults: Options) -> None:
-        if isinstance(params, Tensor):
-            raise ArgumentTypeError(f"{self._name}: expected an iterable of parameters: [tensor]")
-        self.defaults = defaults
+    def __init__(self, params: Iterable[Any], options: Options) -> None:
+        given = listed(params, self._name)
+        known = {k: o.default for k, o in self.options.items() if o.default is not REQUIRED}
+        self.defaults = checked(self.options, known | options, self._name)
         self.param_groups: list[Options] = []
         self.state: dict[Tensor, State] = {}
-        given = list(params)
-        if not given:
-            raise ArgumentError(f"{self._name}: the parameter list is empty")
         for group in given if isinstance(given[0], Mapping) else [{"params": given}]:
             self.add_param_group(group)
 
@@ -53,59 +52,90 @@ class Optimizer:
     def _name(self) -> str:
         return type(self).__name__
 
-    def check(self, options: Options) -> None:
-        """Raise ArgumentError for options that make no sense."""
-        raise NotImplementedError
+    def check(self, options: Options, what: str) -> None:
+        """Raise ArgumentError for options that make no sense together."""
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
         """Add parameters with options of their own; what is left out is as for the others."""
         if not isinstance(group, Mapping) or "params" not in group:
             raise ArgumentTypeError(f"{self._name}: a group is a dict with 'params', got {group!r}")
-        params = group["params"]
-        tensors = [params] if isinstance(params, Tensor) else list(params)
-        self._check_params(tensors)
-        options = {k: v for k, v in group.items() if k != "params"}
-        unknown = sorted(options.keys() - self.defaults.keys())
-        if unknown:
-            raise ArgumentError(f"{self._name}: has no option {unknown[0]!r}")
-        options = self.defaults | options
-        self.check(options)
-        self.param_groups.append({"params": tensors, **options})
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        params = checked_params(group["params"], known, self._name)
+        own = {k: v for k, v in group.items() if k != "params"}
+        options = checked(self.options, self.defaults | own, self._name)
+        self.check(options, self._name)
+        self.param_groups.append({"params": params, **options})
 
-    def _check_params(self, tensors: list[Any]) -> None:
-        if not tensors:
-            raise ArgumentError(f"{self._name}: the parameter list is empty")
-        seen = {id(p) for group in self.param_groups for p in group["params"]}
-        for i, p in enumerate(tensors):
-            if not isinstance(p, Tensor):
-                got = type(p).__name__
-                raise ArgumentTypeError(
-                    f"{self._name}: parameter {i}: expected a Tensor, got {got}"
-                )
-            if not p.requires_grad:
-                raise ArgumentError(f"{self._name}: parameter {i} does not require a gradient")
-            if not p.is_leaf:
-                raise ArgumentError(f"{self._name}: parameter {i} is not a leaf but a result")
-            if id(p) in seen:
-                raise ArgumentError(f"{self._name}: parameter {i} is there twice")
-            seen.add(id(p))
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient, and its state, in one go.
 
-    def step(self) -> None:
-        """Update every parameter that has a gradient, and its state, in one go."""
-        dests: list[Tensor] = []
-        values: list[Tensor] = []
+        A closure computes the loss and its gradients first; its result is given back.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
         with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    if not self.state.get(p):
-                        self.state[p] = self.rule.init(p, group)
-                    state = self.state[p]
-                    new, new_state = self.rule.update(p.grad, state, p, group)
-                    dests += [p, *(state[k] for k in new_state)]
-                    values += [new, *new_state.values()]
-            assign(dests, values)
+            self._update()
+        return loss
+
+    def _update(self) -> None:
+        """Work out all new values, assign them, and only then keep what is new in the state."""
+        ready = self._ready()
+        counts = self._advance(ready)
+        common: dict[tuple[int, int], Shared] = {}
+        dests, values = [a.held for a in counts.values()], [a.number for a in counts.values()]
+        for work in ready:
+            new, changed = self._updated(work, counts, common)
+            dests += [work.param, *(work.state[k] for k in changed)]
+            values += [new, *changed.values()]
+        assign(dests, values)
+        for work in ready:
+            if work.state:
+                own = {STEP: counts[id(work.state[STEP])].held} if counts else {}
+                self.state[work.param] = work.state | own
+
+    def _ready(self) -> list[Work]:
+        """List what has a gradient. New parameters on one device share one count."""
+        starts: dict[str, Tensor] = {}
+        ready = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    whole = self._whole_state(p, group)
+                    if STEP in whole and STEP not in self.state.get(p, {}):
+                        whole[STEP] = starts.setdefault(p.device, whole[STEP])
+                    ready.append(Work(p, p.grad, group, whole))
+        return ready
+
+    def _whole_state(self, param: Tensor, group: Options) -> State:
+        """Give a parameter's state, with zeros for what its options newly ask for."""
+        kept = self.state.get(param, {})
+        if all(name in kept for name in self.rule.names(group)):
+            return kept
+        return self.rule.init(param, group) | kept
+
+    def _advance(self, ready: list[Work]) -> dict[int, Advance]:
+        if STEP not in self.rule.state:
+            return {}
+        stepping = {id(work.param) for work in ready}
+        idle = [s for p, s in self.state.items() if id(p) not in stepping]
+        return advance([work.state for work in ready], idle)
+
+    def _updated(
+        self, work: Work, counts: dict[int, Advance], common: dict[tuple[int, int], Shared]
+    ) -> tuple[Tensor, State]:
+        """Give a parameter's new value and the state that changes, worked out in float32."""
+        param, _, group, kept = work
+        shared: Shared = ()
+        if counts:
+            key = id(kept[STEP]), id(group)
+            if key not in common:
+                common[key] = self.rule.share(counts[key[0]].number, group)
+            shared = common[key]
+        wide = {k: t.to(float32) for k, t in kept.items()}
+        grad = -work.grad if group.get("maximize") else work.grad
+        return self.rule.update(grad.to(float32), wide, param.to(float32), group, shared)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zeros."""
@@ -114,58 +144,29 @@ class Optimizer:
                 p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
     def state_dict(self) -> dict[str, Any]:
-        """Give state and options in PyTorch's layout: parameters are numbered through."""
-        params = [p for group in self.param_groups for p in group["params"]]
-        number = {id(p): i for i, p in enumerate(params)}
-        return {
-            "state": {
-                number[id(p)]: {k: t.detach() for k, t in self.state[p].items()}
-                for p in params
-                if self.state.get(p)
-            },
-            "param_groups": [
-                {**group, "params": [number[id(p)] for p in group["params"]]}
-                for group in self.param_groups
-            ],
+        """Give state and options in PyTorch's layout: parameters are numbered through.
+
+        The tensors keep their values when training goes on. Nothing is computed here.
+        """
+        whole = {
+            p: self._whole_state(p, group)
+            for group in self.param_groups
+            for p in group["params"]
+            if self.state.get(p)
         }
+        return state.layout(self.param_groups, whole)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take state and options (as `state_dict` gives them, or PyTorch's); arrays do too.
+        """Take state and options, as `state_dict` gives them here or in PyTorch; arrays do too.
 
-        An ArgumentError says what does not fit, and then nothing has been changed.
+        Tensors are copied to the parameters' devices. An ArgumentError or ArgumentTypeError says
+        what does not fit, and then nothing has been changed.
         """
-        groups = self._loaded_groups(state_dict["param_groups"])
-        order = [i for group in state_dict["param_groups"] for i in group["params"]]
-        params = [p for group in self.param_groups for p in group["params"]]
-        state = {
-            p: self._loaded_state(p, state_dict["state"][i], f"parameter {i}")
-            for i, p in zip(order, params, strict=True)
-            if i in state_dict["state"]
-        }
-        self.param_groups, self.state = groups, state
+        self.param_groups, self.state = state.load(self, state_dict)
 
-    def _loaded_groups(self, given: list[Options]) -> list[Options]:
-        sizes = [[len(g["params"]) for g in groups] for groups in (given, self.param_groups)]
-        if sizes[0] != sizes[1]:
-            raise ArgumentError(
-                f"load_state_dict: groups of {sizes[0]} parameters, expected {sizes[1]}"
-            )
-        loaded = []
-        for theirs, ours in zip(given, self.param_groups, strict=True):
-            extra = {k: v for k, v in theirs.items() if k not in ours and v}
-            if extra:
-                raise ArgumentError(f"load_state_dict: {self._name} has no options {extra}")
-            options = {k: theirs.get(k, v) for k, v in ours.items() if k != "params"}
-            self.check(options)
-            loaded.append({"params": ours["params"], **options})
-        return loaded
-
-    def _loaded_state(self, param: Tensor, given: Mapping[str, Any], what: str) -> State:
-        loaded = {k: v for k, v in given.items() if v is not None}
-        for k, v in loaded.items():
-            if tuple(v.shape) != param.shape:
-                raise ArgumentError(
-                    f"load_state_dict: {what}: {k} has shape {tuple(v.shape)}, "
-                    f"expected {param.shape}"
-                )
-        return {k: tensor(v, dtype=param.dtype, device=param.device) for k, v in loaded.items()}
+    def __repr__(self) -> str:
+        lines = [f"{self._name} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
+        return "\n".join([*lines, ")"])

@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from vkml_core.errors import ArgumentError
-from vkml_core.functional.common import bool_arg
-from vkml_core.functional.creation import zeros_like
 from vkml_core.tensor import Tensor
-from vkml_optim.checks import non_negative
-from vkml_optim.optimizer import Optimizer, Options, Rule, State
+from vkml_optim.checks import flag, non_negative
+from vkml_optim.optimizer import Optimizer
+from vkml_optim.options import DIFFERENTIABLE, FOREACH, FUSED, MAXIMIZE, Option, absent
+from vkml_optim.rule import Existence, Options, Rule, Shared, State
 
 
-class SGDRule:
-    """The update of SGD as pure functions."""
+class SGDRule(Rule):
+    """The update of SGD; momentum starts from 0, so that the first buffer is the gradient."""
 
-    def init(self, param: Tensor, options: Options) -> State:
-        """Start from momentum 0, so that the first buffer is the gradient."""
-        return {"momentum_buffer": zeros_like(param)} if options["momentum"] else {}
+    state: ClassVar[Existence] = {"momentum_buffer": lambda options: options["momentum"] > 0}
 
     def update(
-        self, grad: Tensor, state: State, param: Tensor, options: Options
+        self, grad: Tensor, state: State, param: Tensor, options: Options, shared: Shared = ()
     ) -> tuple[Tensor, State]:
         """Give p − lr · d, as the class says."""
         decay, momentum = options["weight_decay"], options["momentum"]
         d = grad + param * decay if decay else grad
+        changed: State = {}
         if momentum:
             buffer = state["momentum_buffer"] * momentum + d
-            state = {"momentum_buffer": buffer}
+            changed = {"momentum_buffer": buffer}
             d = d + buffer * momentum if options["nesterov"] else buffer
-        return param - d * options["lr"], state
+        return param - d * options["lr"], changed
 
 
 class SGD(Optimizer):
     """Stochastic gradient descent; each operation below is rounded on its own.
 
-    g is the gradient; every term in brackets is there only if its option is not 0:
+    g is the gradient (−g if maximize); a term in brackets is there only if its option is not 0:
         d = g [+ weight_decay · p]
         b = momentum · b + d, b = 0 before the first step; d = b, or d + momentum · b if nesterov
         p = p − lr · d
-    Source: Sutskever et al. (2013), in PyTorch's form.
+    Source: Sutskever et al. (2013), in PyTorch's form. PyTorch's dampening, foreach,
+    differentiable and fused are not there; their neutral values are taken.
+
+    >>> import vkml
+    >>> p = vkml.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = SGD([p], lr=0.5)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p
+    tensor([0., 0.], requires_grad=True)
     """
 
     rule: ClassVar[Rule] = SGDRule()
+    options: ClassVar[Mapping[str, Option]] = {
+        "lr": Option(non_negative),
+        "momentum": Option(non_negative),
+        "dampening": absent(0.0),
+        "weight_decay": Option(non_negative),
+        "nesterov": Option(flag),
+        "maximize": MAXIMIZE,
+        "foreach": FOREACH,
+        "differentiable": DIFFERENTIABLE,
+        "fused": FUSED,
+    }
 
     def __init__(
         self,
@@ -52,18 +71,12 @@ class SGD(Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
+        **others: Any,
     ) -> None:
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-        }
-        super().__init__(params, options)
+        own = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov}
+        super().__init__(params, own | others)
 
-    def check(self, options: Options) -> None:
-        """Raise ArgumentError for negative numbers and for nesterov without momentum."""
-        for name in ("lr", "momentum", "weight_decay"):
-            non_negative(options[name], f"SGD: {name}")
-        if bool_arg(options["nesterov"], "SGD: nesterov") and not options["momentum"]:
-            raise ArgumentError("SGD: nesterov needs momentum > 0")
+    def check(self, options: Options, what: str) -> None:
+        """Raise ArgumentError for nesterov without momentum."""
+        if options["nesterov"] and not options["momentum"]:
+            raise ArgumentError(f"{what}: nesterov needs momentum > 0")

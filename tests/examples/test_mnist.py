@@ -12,7 +12,7 @@ from support import result, run, train
 from tests.everywhere import devices
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
-QUICK = ("mnist.py", "--limit", 640, "--device", "cpu")
+QUICK = ("mnist.py", "--limit", 640, "--batch", 64, "--device", "cpu")
 
 
 def test_the_result_is_the_same_again_eager_prefetched_and_on_a_lesser_cpu(
@@ -36,7 +36,7 @@ def test_the_result_is_the_same_again_eager_prefetched_and_on_a_lesser_cpu(
 
 @pytest.mark.parametrize("model", ["mlp", "cnn"])
 def test_the_result_is_the_same_on_vulkan(pictures: Path, tmp_path: Path, model: str) -> None:
-    args = ("mnist.py", "--limit", 320, "--data", pictures, "--model", model)
+    args = ("mnist.py", "--limit", 320, "--batch", 32, "--data", pictures, "--model", model)
     cpu, vulkan = (train(tmp_path / d, *args, "--device", d) for d in devices())
     assert (cpu["device"], vulkan["device"]) == ("cpu", "vulkan")
     assert result(vulkan) == result(cpu)
