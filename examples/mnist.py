@@ -2,18 +2,21 @@
 
 Fashion-MNIST is found where Debian's package dataset-fashion-mnist puts it; `--data` names a
 folder with the four files of either data set. With the default options three epochs reach about
-85 % (mlp) and 89 % (cnn) on Fashion-MNIST.
+86 % (mlp) and 89 % (cnn) on Fashion-MNIST.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from kit import Library, Task, classification, common_options, fail, open_device, train
 from kit.progress import say
-from vkml.data import ArrayDataset, DataLoader, Images, ToFloat, load_idx
+from vkml.data import ArrayDataset, Compose, DataLoader, Images, Normalize, ToFloat, load_idx
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 
@@ -59,22 +62,29 @@ def read(folder: Path | None) -> Images:
         fail(error)
 
 
+def normalized(pixels: npt.NDArray[np.uint8]) -> Normalize:
+    """Give the transform to mean 0 and deviation 1; sums of whole numbers are exact everywhere."""
+    counts = [int(n) for n in np.bincount(pixels.ravel(), minlength=256)]
+    mean, square = (
+        sum(n * value**power for value, n in enumerate(counts)) / pixels.size for power in (1, 2)
+    )
+    return Normalize([mean / 255], [math.sqrt(square - mean * mean) / 255])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the command line and train."""
-    parser = common_options(__doc__, epochs=1, batch=128, lr=0.05)
+    parser = common_options(__doc__, epochs=1, batch=64, lr=0.05)
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="IDX files, plain or .gz")
     parser.add_argument("--model", choices=MODELS, default="mlp", help="(default: mlp)")
-    parser.add_argument("--momentum", type=float, default=0.9, help="(default: 0.9)")
+    parser.add_argument("--momentum", type=float, default=0.5, help="(default: 0.5)")
     args = parser.parse_args(argv)
     device, why = open_device(args.device)
     images = read(args.data)
     training = ArrayDataset(images.x_train[: args.limit], images.y_train[: args.limit])
     test = ArrayDataset(images.x_test, images.y_test)
-    say(
-        "data",
-        f"{images.name}: {len(training)} training and {len(test)} test images",
-    )
-    how: dict[str, Any] = {"device": device, "transform": ToFloat(), "prefetch": args.prefetch}
+    say("data", f"{images.name}: {len(training)} training and {len(test)} test images")
+    scaled = Compose([ToFloat(), normalized(images.x_train)])
+    how: dict[str, Any] = {"device": device, "transform": scaled, "prefetch": args.prefetch}
     task = Task(
         build=lambda lib: MODELS[args.model](lib, *images.x_train.shape[2:]),
         optimizer=lambda lib, p: lib.optim.SGD(p, lr=args.lr, momentum=args.momentum),

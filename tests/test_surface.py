@@ -30,7 +30,7 @@ NAMES = {
         avg_pool2d scaled_dot_product_attention
         cross_entropy mse_loss huber_loss kl_div binary_cross_entropy_with_logits l1_loss nll_loss
         realize assign set_eager is_eager eager_mode no_grad backward detach compile grad
-        save load save_module load_module Checkpoint
+        save load save_module load_module Checkpoint CheckpointError get_rng_state set_rng_state
         attribution record_decisions decisions decisions_published stop_recording_decisions
         configuration set_log_level LogLevel
         Error ShapeError DTypeError IndexError_ DeviceError UnsupportedOpError NotImplementedError_
@@ -54,18 +54,21 @@ NAMES = {
         Module Sequential ModuleList Flatten Linear ReLU Tanh Sigmoid GELU SiLU LeakyReLU Softmax
         BatchNorm2d LayerNorm RMSNorm GroupNorm Dropout Embedding Conv1d Conv2d MaxPool2d AvgPool2d
         AdaptiveAvgPool2d MultiheadAttention PositionalEncoding TransformerEncoderLayer
+        TransformerEncoder BatchNorm1d Identity
         CrossEntropyLoss MSELoss HuberLoss KLDivLoss BCEWithLogitsLoss L1Loss NLLLoss manual_seed
         init
     """,
     nn.Module: """
         register_buffer named_parameters named_buffers named_modules parameters state_dict
         load_state_dict zero_grad to train eval apply register_forward_hook summary
+        random_state load_random_state
     """,
     optim: """
         SGD RMSProp Adam AdamW clip_grad_norm_ StepLR CosineAnnealing LinearWarmup
     """,
     data: """
-        Dataset ArrayDataset DataLoader split Compose RandomHorizontalFlip RandomCrop
+        Dataset ArrayDataset Subset DataLoader split Compose RandomHorizontalFlip RandomCrop
+        Normalize ToFloat Transform Draws Images DataError load_idx load_cifar100
     """,
 }
 CASES = [(owner, name) for owner, names in NAMES.items() for name in names.split()]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import encode
+
+from tests.data.archives import encode_idx
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +20,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         labels = rng.integers(0, 10, n).astype(np.uint8)
         images = rng.integers(0, 200, (n, 10, 8)).astype(np.uint8)
         images[np.arange(n), labels] = 255
-        packed = gzip.compress(encode(images), mtime=0)
+        packed = gzip.compress(encode_idx(images), mtime=0)
         (folder / f"{stem}-images-idx3-ubyte.gz").write_bytes(packed)
-        (folder / f"{stem}-labels-idx1-ubyte").write_bytes(encode(labels))
+        (folder / f"{stem}-labels-idx1-ubyte").write_bytes(encode_idx(labels))
     return folder

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -43,8 +40,3 @@ def result(summary: dict[str, Any]) -> dict[str, Any]:
     ours = {"seconds", "torch"}
     kept["epochs"] = [{k: v for k, v in epoch.items() if k not in ours} for epoch in kept["epochs"]]
     return kept
-
-
-def encode(array: np.ndarray) -> bytes:
-    """Write bytes in the IDX format."""
-    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()

@@ -57,7 +57,7 @@ def test_fashion_mnist_is_found_named_and_learnt(tmp_path: Path) -> None:
     summary = train(tmp_path / "out", "mnist.py", "--device", "cpu", "--compare", "torch")
     assert summary["dataset"] == "Fashion-MNIST"
     (epoch,) = summary["epochs"]
-    assert 0.81 < epoch["accuracy"] < 0.84  # PyTorch's reach after one epoch
+    assert 0.82 < epoch["accuracy"] < 0.87  # PyTorch's reach after one epoch
     assert abs(epoch["accuracy"] - epoch["torch"]["accuracy"]) < 0.005
     assert summary["compare"]["first_loss_difference"] < 1e-6
 
