@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from kit import Library, Task, classification, common_options, fail, open_device, train
 from kit.progress import say
 from vkml.data import ArrayDataset, Compose, DataLoader, Images, Normalize, ToFloat, load_idx
