@@ -75,8 +75,15 @@ def normalized(pixels: npt.NDArray[np.uint8]) -> Normalize:
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the command line and train."""
     parser = common_options(__doc__, epochs=1, batch=64, lr=0.05)
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="IDX files, plain or .gz")
-    parser.add_argument("--model", choices=MODELS, default="mlp", help="(default: mlp)")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="its four IDX files, plain or .gz"
+    )
+    parser.add_argument(
+        "--model",
+        choices=MODELS,
+        default="mlp",
+        help="two linear layers, or two convolutions (default: mlp)",
+    )
     parser.add_argument("--momentum", type=float, default=0.5, help="(default: 0.5)")
     args = parser.parse_args(argv)
     device, why = open_device(args.device)

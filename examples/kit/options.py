@@ -27,8 +27,9 @@ def common_options(
     description: str | None, *, epochs: int, batch: int, lr: float
 ) -> argparse.ArgumentParser:
     """Make a parser with the options that all share; an example adds its own."""
-    lines = (description or "").strip().splitlines()
-    parser = argparse.ArgumentParser(description=lines[0] if lines else None)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
     def add(name: str, text: str, **how: Any) -> None:
         default = f" (default: {how['default']})" if "default" in how else ""
