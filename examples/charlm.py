@@ -152,7 +152,7 @@ def options() -> argparse.ArgumentParser:
 
 def show(model: Any, text: Text, args: argparse.Namespace, device: str) -> dict[str, Any]:
     """Print what the model writes."""
-    prompt = text.tail[: args.context]
+    prompt = text.head[len(text.head) // 2 :][: args.context]
     written = write(model.eval(), prompt, args.write, args.temperature, device)
     found = {"prompt": text.words(prompt), "wrote": text.words(written)}
     for name, words in found.items():
