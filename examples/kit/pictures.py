@@ -53,7 +53,7 @@ def loss_curve(
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.3)
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     pyplot.close(figure)
 
 
@@ -76,5 +76,5 @@ def confusion_matrix(path: Path, title: str, counts: Counts, names: Sequence[str
             if counts[i, j]:
                 ink = "white" if shares[i, j] > 0.5 else INK
                 axes.text(j, i, counts[i, j], ha="center", va="center", color=ink, fontsize=7)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     pyplot.close(figure)
