@@ -1,6 +1,6 @@
 """Train a small network on scikit-learn's 1,797 handwritten digits; the smallest example.
 
-It needs `pip install scikit-learn rich`, takes a second, and ends with the hash of the weights,
+It needs `pip install scikit-learn rich`, takes seconds, and ends with the hash of the weights,
 which is the same on every device.
 """
 
