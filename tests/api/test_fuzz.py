@@ -72,6 +72,8 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "grad": (X, X),
     "from_numpy": (X,),
     "manual_seed": (3,),
+    "get_rng_state": (),
+    "set_rng_state": ({"seed": 3, "calls": 4},),
     "rand": (2, 3),
     "randn": (2, 3),
     "randint": (0, 5, (2,)),

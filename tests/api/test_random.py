@@ -58,6 +58,22 @@ def test_manual_seed() -> None:
     assert draw() != first
 
 
+def test_the_state_of_the_generator_can_be_kept() -> None:
+    vkml.manual_seed(11)
+    vkml.rand(5)
+    kept = vkml.get_rng_state()
+    assert kept == {"seed": 11, "calls": 1}
+    drawn = [_bits(vkml.rand(5)), _bits(vkml.randn(5))]
+    vkml.manual_seed(12)
+    vkml.set_rng_state(kept)
+    assert [_bits(vkml.rand(5)), _bits(vkml.randn(5))] == drawn
+    now = vkml.get_rng_state()
+    for wrong in ({"seed": 1}, {"seed": -1, "calls": 0}, {"seed": 1, "calls": 0, "more": 2}, 3):
+        with pytest.raises(vkml.Error):
+            vkml.set_rng_state(wrong)
+    assert vkml.get_rng_state() == now
+
+
 def test_dropout() -> None:
     x = vkml.rand(50, 60, seed=1) + 1.0
     y = vkml.dropout(x, 0.25, seed=9).numpy()
@@ -90,5 +106,7 @@ TESTS = {
     "randn": test_randn,
     "randint": test_randint,
     "manual_seed": test_manual_seed,
+    "get_rng_state": test_the_state_of_the_generator_can_be_kept,
+    "set_rng_state": test_the_state_of_the_generator_can_be_kept,
     "dropout": test_dropout,
 }
