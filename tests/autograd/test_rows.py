@@ -34,7 +34,8 @@ ENDING: Final = (
 
 STARTING: Final = (
     "tensor from_numpy asarray zeros ones full zeros_like ones_like full_like arange linspace eye "
-    "rand randn randint manual_seed get_rng_state set_rng_state realize plan assign backward grad detach"
+    "rand randn randint manual_seed get_rng_state set_rng_state realize plan assign "
+    "backward grad detach"
 )
 """They make leaves, compute or differentiate."""
 
