@@ -42,5 +42,7 @@ class BarrierCommand:
 
 BEGIN: Final = BarrierCommand(COMPUTE | TRANSFER, COMPUTE | TRANSFER)
 BETWEEN: Final = BarrierCommand(COMPUTE, COMPUTE)
+WRITTEN: Final = BarrierCommand(COMPUTE, TRANSFER)
 FILLED: Final = BarrierCommand(TRANSFER, COMPUTE | TRANSFER)
 END: Final = BarrierCommand(COMPUTE | TRANSFER, HOST)
+SETTLED: Final = BarrierCommand(COMPUTE, COMPUTE | HOST)

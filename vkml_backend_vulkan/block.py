@@ -23,6 +23,18 @@ _USAGE: Final[int] = (
 )
 
 
+class Range:
+    """So many bytes of a block that are taken."""
+
+    __slots__ = ("address", "block", "size", "start")
+
+    def __init__(self, block: Block, start: int, size: int) -> None:
+        self.block: Final = block
+        self.start: Final = start
+        self.size: Final = size
+        self.address: Final = block.address + start
+
+
 class Block:
     """Memory from the driver: one buffer, its device address, and its host address if mapped."""
 
@@ -57,6 +69,11 @@ class Block:
         out = vk.ffi.new("void **")
         vk.call("vkMapMemory", self._device, self.memory, 0, vk.WHOLE_SIZE, 0, out)
         return vk.ffi.cast("char *", out[0])
+
+    def take(self, size: int) -> Range | None:
+        """Take `size` free bytes that adjoin each other, if there are."""
+        start = self.free.take(size)
+        return None if start is None else Range(self, start, size)
 
     def destroy(self) -> None:
         """Give the memory back to the driver, which also unmaps it."""

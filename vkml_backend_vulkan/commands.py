@@ -1,24 +1,25 @@
-"""A plan made ready for a device: lowered once, recorded and submitted at each run."""
+"""A plan made ready for a device: lowered once, recorded for the addresses it meets, submitted."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.barriers import FILLED
-from vkml_backend_vulkan.dispatch import ERROR_BYTES
+from vkml_backend_vulkan.barriers import BEGIN, END, FILLED, WRITTEN
+from vkml_backend_vulkan.dispatch import Lowered
 from vkml_backend_vulkan.failures import first_error
 from vkml_backend_vulkan.forecast import Forecast, check_allocations, forecast, shortage
-from vkml_backend_vulkan.layout import SCALAR_BYTES, Layout
-from vkml_backend_vulkan.memory import Buffer
-from vkml_backend_vulkan.recording import Recording
+from vkml_backend_vulkan.layout import Layout, can_fail
+from vkml_backend_vulkan.memory import Buffer, Mirror, exchange
+from vkml_backend_vulkan.numbers import Numbers
+from vkml_backend_vulkan.recorded import Recorded
+from vkml_backend_vulkan.recording import Recording, pieces
+from vkml_backend_vulkan.shadow import shadowed
 from vkml_backend_vulkan.sizes import check_plan
-from vkml_core.backend import Array
 from vkml_core.decisions import publish
 from vkml_core.dtypes import Scalar
 from vkml_core.plan import Plan, SlotKind
@@ -26,149 +27,194 @@ from vkml_core.plan import Plan, SlotKind
 if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
 
-_UPDATE_BYTES: Final = 65536
-"""What one vkCmdUpdateBuffer takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """The buffers of one run. Plans that can fail have `records`; `backups` are of `states`, of
-    plans that can fail or be interrupted halfway.
-    """
-
-    made: dict[int, Buffer]
-    states: list[Buffer]
-    backups: list[Buffer]
-    records: Buffer | None
-    pages: tuple[Buffer, ...]
-    bound: tuple[Buffer | None, ...]
-    """In the order of the layout's bases."""
-
-    def restore(self, submission: int) -> None:
-        """Put the STATE buffers back; `submission` is the last one that uses them."""
-        for state, backup in zip(self.states, self.backups, strict=bool(self.backups)):
-            state.swap(backup)
-            state.submission = submission
+MIRRORED: Final = 256
+"""Bytes of a result up to which its run copies it to where the host sees it."""
+_MOST_MIRRORS: Final = 4
+Bound = tuple[Buffer, ...]
+"""Pages of the workspace, inputs and outputs of a run, as in the layout's bases."""
 
 
 class VulkanExecutable:
-    """A plan bound to a device. Each run is one submission, or several where one may take long."""
+    """A plan bound to a device. Each run is one submission, or several where one may take long.
+
+    A run whose buffers lie where those of an earlier one did submits what was recorded then.
+    """
 
     def __init__(self, device: VulkanDevice, plan: Plan) -> None:
         """Lower the plan and make its pipelines. The caller holds the device's lock."""
         check_plan(plan)
-        lowered = device.kernels.lowered(plan, device.physical.limits)
         self._device = device
         self._plan = plan
-        self._layout = Layout(plan, lowered, device.physical.max_allocation)
+        ready, shadows, lowered = _prepared(device, plan)
+        self._layout = layout = Layout(ready, lowered, device.physical.max_allocation)
         check_allocations(plan, lowered, device.physical)
-        self._decisions = tuple(
-            replace(low.decision, dispatch=f"step {i}")
-            for i, low in enumerate(lowered)
-            if low.decision is not None
-        )
-        self._recording = Recording(device, plan, lowered, self._layout)
-        self._backed_up = bool(self._layout.failing) or len(self._recording.parts) > 1
-        self._forecast = forecast(plan, self._layout, backed_up=self._backed_up)
-        self._numbers = np.zeros(max(self._layout.scalars, 1), np.uint8)
-        self._numbers_start = vk.ffi.from_buffer("char[]", self._numbers)
-        self._places = [_scalar_place(self._numbers, plan, i) for i in range(len(plan.scalars))]
+        self._chosen = {
+            i: low.decision for i, low in enumerate(lowered) if low.decision is not None
+        }
+        self._merged = {i: low.merged for i, low in enumerate(lowered) if low.merged is not None}
+        self._decisions = tuple(replace(d, dispatch=f"step {i}") for i, d in self._chosen.items())
+        self._recording = Recording(device, ready, lowered, layout)
+        self._forecast = forecast(ready, layout, frozenset(shadows.values()))
+        self._needed = self._forecast.total
+        self._numbers = Numbers([plan.slots[s].dtype for s in plan.scalars])
+        sizes = tuple(ready.slots[s].nbytes for s in layout.outputs)
+        self._sizes = sizes[: len(sizes) - len(shadows)]
+        self._spares = sizes[len(sizes) - len(shadows) :]
+        self._find_places(shadows)
+        self._number = device.replays.number()
+
+    def __del__(self) -> None:
+        # May run at any point of any thread: only say so.
+        if hasattr(self, "_number"):
+            self._device.replays.gone.append(self._number)
 
     def forecast(self) -> Forecast:
         """Tell the bytes that a run takes besides its inputs."""
         return self._forecast
 
     def run(self, inputs: Sequence[Buffer], scalars: Sequence[Scalar]) -> list[Buffer]:
-        """Record and submit. Waits only if the plan has steps that can fail.
+        """Submit. Waits, if steps can fail, until those have passed.
 
         Raises IndexError_ and DivisionError as the oracle does, OutOfMemoryError, DeviceLost.
         """
-        with self._device.lock:
-            self._device.queue.check()
-            run = self._allocate(inputs)
-            self._fill(run, scalars)
-            self._submit(run)
-            publish(self._decisions, f"submission {self._device.queue.submitted}")
-            given = dict(zip(self._plan.inputs, inputs, strict=True))
-            return [given[s] if s in given else run.made[s] for s in self._plan.outputs]
+        device = self._device
+        with device.lock:
+            device.queue.check()
+            bound = self._bind(inputs)
+            key, recorded = self._found(bound)
+            if recorded.target is not None:
+                self._numbers.write(recorded.target, scalars)
+            self._submit(recorded, key, bound)
+            if self._replaced:
+                exchange([bound[i] for i in self._replaced], [bound[i] for i in self._shadows])
+            publish(self._decisions, f"submission {device.queue.submitted}")
+            return [bound[i] for i in self._results]
 
-    def _allocate(self, inputs: Sequence[Buffer]) -> _Run:
-        device, layout, slots = self._device, self._layout, self._plan.slots
-        if (limits := device.shortage(self._forecast)) is not None:
+    def _find_places(self, shadows: Mapping[int, int]) -> None:
+        """Note where in what a run binds its results, written and shadowed buffers are."""
+        slots, pages = self._plan.slots, len(self._layout.pages)
+        bound = (*self._plan.inputs, *self._layout.outputs)
+        at = {slot: pages + i for i, slot in enumerate(bound)}
+        self._results = tuple(at[s] for s in self._plan.outputs)
+        written = (SlotKind.STATE, SlotKind.OUTPUT)
+        self._written = tuple(at[s.index] for s in slots if s.kind in written)
+        small = [s for s in dict.fromkeys(self._plan.outputs) if slots[s].kind is SlotKind.OUTPUT]
+        small = [s for s in small if 0 < slots[s].nbytes <= MIRRORED][:_MOST_MIRRORS]
+        self._mirrored = () if self._device.memory.mapped else tuple(at[s] for s in small)
+        self._replaced = tuple(at[s] for s in shadows)
+        self._shadows = tuple(at[s] for s in shadows.values())
+
+    def _bind(self, inputs: Sequence[Buffer]) -> Bound:
+        """Find all memory of a run. Raises OutOfMemoryError before anything is changed."""
+        device = self._device
+        if len(inputs) != len(self._plan.inputs):
+            raise ValueError(f"run: got {len(inputs)} buffers, expected {len(self._plan.inputs)}")
+        if not device.memory.holds(self._needed):
+            self._make_room()
+        allocate = device.memory.allocate
+        made = [allocate(nbytes) for nbytes in self._sizes]
+        spares = device.spares(self._spares) if self._spares else ()
+        return (*device.workspace(self._layout.pages), *inputs, *made, *spares)
+
+    def _make_room(self) -> None:
+        if (limits := self._device.shortage(self._forecast)) is not None:
             raise shortage(self._plan, self._forecast, limits)
-        made = {s: device.memory.allocate(slots[s].nbytes) for s in layout.outputs}
-        given = zip(self._plan.inputs, inputs, strict=True)
-        states = [b for s, b in given if slots[s].kind is SlotKind.STATE]
-        records = None
-        if layout.failing:
-            records = device.host.allocate(ERROR_BYTES * len(layout.failing))
-        copied = states if self._backed_up else ()
-        backups = [device.memory.allocate(b.nbytes) for b in copied]
-        pages = device.workspace(layout.pages)
-        kept = (*pages, *inputs, *made.values())
-        return _Run(made, states, backups, records, pages, (records, *kept))
 
-    def _fill(self, run: _Run, scalars: Sequence[Scalar]) -> None:
-        """Write what changes from run to run: addresses, numbers, cleared error records."""
-        self._recording.fill(run.bound)
-        for place, number in zip(self._places, scalars, strict=True):
-            # A NaN of Python may have any sign; the contract's has none.
-            place[0] = number if number == number else math.nan
-        if run.records is not None:
-            vk.ffi.memmove(run.records.host, bytes(run.records.nbytes), run.records.nbytes)
+    def _found(self, bound: Bound) -> tuple[tuple[int, ...], Recorded]:
+        """Give what is recorded for these addresses, or else something yet to be recorded."""
+        device, failing = self._device, len(self._layout.failing)
+        records = device.watch.records(failing).address if failing else 0
+        key = (self._number, records, *[b.place.address for b in bound])
+        recorded = device.replays.find(key)
+        if recorded is None:
+            recorded = self._fresh(key)
+        return key, recorded
 
-    def _submit(self, run: _Run) -> None:
-        """Submit every part; whatever stops that halfway leaves the STATE buffers as they were."""
-        queue, kept = self._device.queue, (*run.bound, *run.backups)
-        before = queue.submitted
-        try:
-            for i in range(len(self._recording.parts)):
-                self._submit_part(i, run, kept)
-            self._check(run)
-        except BaseException:
-            if queue.submitted > before:
-                run.restore(queue.submitted)
-            raise
+    def _fresh(self, key: Sequence[int]) -> Recorded:
+        size = self._numbers.nbytes
+        numbers = self._device.host.allocate(size) if size else None
+        self._recording.fill(key[1:])
+        mirrors = [Mirror(self._device.host.allocate(MIRRORED)) for _ in self._mirrored]
+        return Recorded(self._device.replays.pool, numbers, mirrors)
 
-    def _submit_part(self, i: int, run: _Run, kept: Sequence[object]) -> None:
-        device, part = self._device, self._recording.parts[i]
-        commands = device.transfer.begin()
-        if i == 0:
-            self._record_start(commands, run)
-        self._recording.record(commands, part)
-        submission = device.queue.submit(kept, part)
-        for buffer in (*run.states, *run.made.values()):
-            buffer.submission = submission
-        device.dispatches += len(part.commands)
+    def _submit(self, recorded: Recorded, key: tuple[int, ...], bound: Bound) -> None:
+        """Submit every part; wait for those that can fail."""
+        device, is_new = self._device, not recorded.parts
+        if self._layout.failing:
+            device.watch.arm()
+        self._submit_parts(recorded, bound)
+        for i in self._written:
+            bound[i].submission = recorded.submission
+        for i, mirror in zip(self._mirrored, recorded.mirrors, strict=True):
+            mirror.submission = recorded.submission
+            bound[i].mirror = mirror
+        if is_new:
+            device.replays.add(key, recorded)
+        if self._layout.failing:
+            self._see(recorded.submission)
 
-    def _record_start(self, commands: Any, run: _Run) -> None:
-        """Record the backups, and the numbers on their way into the workspace."""
-        for state, backup in zip(run.states, run.backups, strict=bool(run.backups)):
-            self._device.transfer.copy(commands, state, 0, backup, 0, state.nbytes)
-        if self._layout.scalars:
-            self._record_numbers(commands, run)
-        FILLED.record(commands)
+    def _submit_parts(self, recorded: Recorded, bound: Bound) -> None:
+        """Submit part by part, each recorded first where it is not."""
+        device, is_new, profiler = self._device, not recorded.parts, self._device.profiler
+        # The host writes to mapped memory at once, so that nothing in use may go back to its pool;
+        # else all that happens to memory happens in the order of submissions.
+        kept = (recorded, *bound) if device.memory.mapped else (recorded,)
+        for i, part in enumerate(self._recording.parts):
+            if is_new:
+                self._record(recorded, i, bound)
+            if profiler is not None:
+                profiler.start(recorded.timed[i])
+            recorded.submission = device.transfer.replay(recorded.parts[i], kept, part)
+            if profiler is not None:
+                profiler.end(recorded.submission)
+            device.dispatches += len(part.commands)
 
-    def _record_numbers(self, commands: Any, run: _Run) -> None:
-        page, start = self._layout.numbers
-        buffer = run.pages[page]
-        for at in range(0, self._layout.scalars, _UPDATE_BYTES):
-            part = min(_UPDATE_BYTES, self._layout.scalars - at)
-            target = buffer.block.buffer, buffer.start + start + at
-            vk.lib.vkCmdUpdateBuffer(commands, *target, part, self._numbers_start + at)
+    def _record(self, recorded: Recorded, i: int, bound: Bound) -> None:
+        """Record part `i`."""
+        part, profiler = self._recording.parts[i], self._device.profiler
+        commands = recorded.begin()
+        BEGIN.record(commands)
+        if profiler is not None:
+            timed = profiler.begin(commands, part, self._chosen, self._merged)
+            recorded.timed.append(timed)
+        if i == 0 and recorded.numbers is not None:
+            page, start = self._layout.numbers
+            whole = self._numbers.nbytes
+            self._device.transfer.copy(commands, recorded.numbers, 0, bound[page], start, whole)
+            FILLED.record(commands)
+        self._recording.record(commands, part, profiler)
+        if part is self._recording.parts[-1] and self._mirrored:
+            self._record_mirrors(commands, recorded, bound)
+        END.record(commands)
+        vk.call("vkEndCommandBuffer", commands)
+        recorded.dispatches += len(part.commands)
 
-    def _check(self, run: _Run) -> None:
-        """Wait if a step can fail; raise the error of the first one that did."""
-        if run.records is None:
-            return
-        self._device.queue.wait(self._device.queue.submitted)
-        raw = np.frombuffer(vk.ffi.buffer(run.records.host, run.records.nbytes), np.uint8)
-        error = first_error(raw, self._layout.failing)
-        if error is not None:
-            raise error
+    def _record_mirrors(self, commands: Any, recorded: Recorded, bound: Bound) -> None:
+        WRITTEN.record(commands)
+        for i, mirror in zip(self._mirrored, recorded.mirrors, strict=True):
+            source = bound[i]
+            self._device.transfer.copy(commands, source, 0, mirror.memory, 0, source.nbytes)
+
+    def _see(self, submission: int) -> None:
+        """Wait until no step can fail any more; raise the error of the first one that did."""
+        failing = self._layout.failing
+        early = self._recording.settles
+        records = self._device.watch.see(submission, len(failing), early=early)
+        if records is not None:
+            error = first_error(np.frombuffer(records, np.uint8), failing)
+            if error is not None:
+                raise error
 
 
-def _scalar_place(numbers: Array, plan: Plan, i: int) -> Array:
-    dtype = plan.slots[plan.scalars[i]].dtype
-    start = SCALAR_BYTES * i
-    return numbers[start : start + dtype.itemsize].view(dtype.numpy)
+def _prepared(
+    device: VulkanDevice, plan: Plan
+) -> tuple[Plan, Mapping[int, int], tuple[Lowered, ...]]:
+    """Lower a plan, with shadows of its STATE slots where it may stop halfway."""
+    limits = device.physical.limits
+    lowered = device.kernels.lowered(plan, limits)
+    if any(s.kind is SlotKind.STATE for s in plan.slots) and (
+        any(map(can_fail, lowered)) or len(pieces(plan, lowered, device.kind)) > 1
+    ):
+        plan, shadows = shadowed(plan)
+        return plan, shadows, device.kernels.lowered(plan, limits)
+    return plan, {}, lowered

@@ -13,25 +13,32 @@ import numpy as np
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.block import LOCAL, MAPPED, choose_memory_type
+from vkml_backend_vulkan.clocks import Calibration, ticks_of
 from vkml_backend_vulkan.commands import VulkanExecutable
 from vkml_backend_vulkan.forecast import Forecast
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
-from vkml_backend_vulkan.instance import Physical, name_of
+from vkml_backend_vulkan.instance import Physical, instance, name_of
 from vkml_backend_vulkan.kernels import Kernels
 from vkml_backend_vulkan.logical import create_device, finish_device
 from vkml_backend_vulkan.memory import Buffer, Pool
 from vkml_backend_vulkan.pipeline import Pipelines
+from vkml_backend_vulkan.profile import Profiler
 from vkml_backend_vulkan.queue import Queue
+from vkml_backend_vulkan.replays import Replays
 from vkml_backend_vulkan.selftest.verdict import Verdict, untested
 from vkml_backend_vulkan.sizes import MOST_ELEMENTS, check_elements
 from vkml_backend_vulkan.transfer import Transfer
+from vkml_backend_vulkan.watch import Watch
 from vkml_core.backend import Array, Capabilities, DeviceKind
 from vkml_core.dtypes import DType, to_dtype
 from vkml_core.plan import Plan
+from vkml_core.profile import SubmissionProfile
 from vkml_core.shapes import Shape
 
 _SHARED: Final[frozenset[DeviceKind]] = frozenset({"integrated-gpu", "software"})
 """Kinds whose memory is the host's: buffers are mapped and copied directly."""
+SPIN: Final = 2e-3
+"""Seconds of a wait in which the device is asked again and again; software needs the processor."""
 
 
 class VulkanDevice:
@@ -59,7 +66,10 @@ class VulkanDevice:
         self.kind: Final = physical.kind
         self.lock: Final = threading.RLock()
         self.dispatches = 0
+        self.profiler: Profiler | None = None
+        """What times submissions, while profiling is on."""
         self._workspace: list[Buffer] = []
+        self._spares: tuple[Buffer, ...] = ()
         self._is_open = False
         direct = physical.kind in _SHARED if mapped is None else mapped
         with ExitStack() as opening:
@@ -69,8 +79,16 @@ class VulkanDevice:
             opening.callback(self.memory.destroy)
             self.host: Final = self.memory if direct else self._pool(MAPPED, mapped=True)
             opening.callback(self.host.destroy)
-            self.queue: Final = Queue(self._handle, physical.queue_family, name_of(physical))
+            family = physical.queue_family
+            spin = 0.0 if physical.kind == "software" else SPIN
+            self.queue: Final = Queue(self._handle, family, name_of(physical), spin)
             opening.callback(self.queue.destroy)
+            self.replays: Final = Replays(self._handle, family, self.queue)
+            opening.callback(self.replays.destroy)
+            self.watch: Final = Watch(self._handle, self.queue, self.host)
+            opening.callback(self.watch.destroy)
+            self._timer = self._profiler()
+            opening.callback(self._timer.destroy)
             self.transfer: Final = Transfer(self.queue, self.memory, self.host)
             self.pipelines: Final = Pipelines(self._handle, physical, kernels.modules, cache)
             opening.callback(finish_device, self._handle, self.queue, self.pipelines)
@@ -79,6 +97,8 @@ class VulkanDevice:
         self._capabilities = Capabilities(
             level=self.verdict.level,
             ops=kernels.ops,
+            fusion=True,
+            profiling=True,
             alignment=ALIGNMENT,
             max_allocation=physical.max_allocation,
         )
@@ -121,6 +141,35 @@ class VulkanDevice:
             self.transfer.flush()
             self.queue.finish()
 
+    @property
+    def timestamps_supported(self) -> bool:
+        """Whether single dispatches are timed."""
+        return self._timer.timestamps_supported
+
+    def set_profiling(self, on: bool) -> None:
+        """Time what is submitted from now on, and forget what was kept; or stop.
+
+        Waits for what was submitted before. Raises DeviceLost.
+        """
+        with self.lock:
+            self.synchronize()
+            self.replays.clear()  # what is recorded tells times, or does not
+            if on:
+                self._timer.clear()
+            self.profiler = self.queue.profiler = self._timer if on else None
+
+    def profile_records(self) -> Sequence[SubmissionProfile]:
+        """Give the submissions kept, oldest first; waits for those that run. Raises DeviceLost."""
+        with self.lock:
+            if self.profiler is not None:
+                self.queue.finish()
+            return self._timer.records()
+
+    def set_profile_history(self, most: int) -> None:
+        """Keep the newest `most` submissions. Raises ArgumentError."""
+        with self.lock:
+            self._timer.keep(most)
+
     def workspace(self, pages: Sequence[int]) -> tuple[Buffer, ...]:
         """Give the memory that plans share, since submissions run one after the other: pages of
         at least so many bytes.
@@ -132,6 +181,15 @@ class VulkanDevice:
             if i == len(held):
                 held.append(self.memory.allocate(nbytes))
         return tuple(held[: len(pages)])
+
+    def spares(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Give buffers of such sizes for new values of STATE buffers. They are exchanged when these
+        are right, so that a loop goes to and fro between two sets of memory.
+        """
+        if tuple(b.nbytes for b in self._spares) != sizes:
+            self._spares = ()
+            self._spares = tuple(map(self.memory.allocate, sizes))
+        return self._spares
 
     def shortage(self, need: Forecast) -> str | None:
         """Describe what there is if a run does not fit, even when all is freed that can be."""
@@ -145,15 +203,18 @@ class VulkanDevice:
     def _has_room(self, need: Forecast) -> bool:
         sizes = [padded(held.nbytes) for held in self._workspace]
         kept = sum(size for size, page in zip(sizes, need.pages, strict=False) if size >= page)
-        return self.memory.fits(need.total - min(kept, need.workspace))
+        spare = sum(padded(b.nbytes) for b in self._spares)
+        return self.memory.fits(need.total - min(kept, need.workspace) - min(spare, need.backups))
 
     def stats(self) -> Mapping[str, float]:
         """Count bytes, buffers, submissions, dispatches, pipelines and bytes of host memory."""
         with self.lock:
             if not self.queue.lost:
                 self.queue.poll()
+            recorded = self.replays.stats()  # first: what it forgets is free memory
             return {
                 **self.memory.stats(),
+                **recorded,
                 "submissions": self.queue.submitted,
                 "dispatches": self.dispatches,
                 "pipelines": len(self.pipelines),
@@ -184,6 +245,11 @@ class VulkanDevice:
         """Wait, save the pipeline cache and destroy everything; also done when the process ends."""
         self._finalizer()
 
+    def _profiler(self) -> Profiler:
+        physical, device = self.physical, self._handle
+        calibration = Calibration(instance().handle, physical.handle, device)
+        return Profiler(device, ticks_of(physical.handle, physical.queue_family), calibration)
+
     def _pool(self, flags: int, *, mapped: bool) -> Pool:
         relieve = weakref.WeakMethod(self._relieve)  # a pool must not keep its device open
 
@@ -198,4 +264,6 @@ class VulkanDevice:
         """Free what can be freed when memory runs out: nothing while the device is being opened."""
         if self._is_open:
             self._workspace.clear()
+            self._spares = ()
             self.synchronize()
+            self.replays.clear()

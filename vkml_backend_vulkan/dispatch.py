@@ -8,6 +8,7 @@ from typing import Final
 
 from vkml_core.decisions import Decision
 from vkml_core.plan import Slot, Step
+from vkml_core.work import Done
 
 PUSH_BYTES: Final = 128
 """Bytes of push constants that every Vulkan device has."""
@@ -54,6 +55,8 @@ class Lowered:
     dispatches: tuple[Dispatch, ...]
     scratch: tuple[int, ...] = ()
     decision: Decision | None = None
+    merged: Done | None = None
+    """What the dispatches do, where that is the work of neighbouring steps, too."""
 
 
 @dataclass(frozen=True, slots=True)

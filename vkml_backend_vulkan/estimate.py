@@ -12,7 +12,7 @@ from typing import Final
 from vkml_backend_vulkan.lower.sort import RUN
 from vkml_core.backend import DeviceKind
 from vkml_core.ops.spec import REGISTRY, Kind
-from vkml_core.plan import Slot, Step
+from vkml_core.plan import Call, Slot, Step
 from vkml_core.shapes import Shape, size
 
 SECONDS: Final = 0.5
@@ -48,11 +48,14 @@ def moved(step: Step, slots: Sequence[Slot]) -> int:
 
 def terms(step: Step) -> int:
     """Count what is added up, compared or looked at for one element of the result, at most."""
-    op = step.calls[-1].op
-    found = _TERMS.get(op)
+    return sum(_of_call(step, call) for call in step.calls)
+
+
+def _of_call(step: Step, call: Call) -> int:
+    found = _TERMS.get(call.op)
     if found is not None:
-        return found(step)
-    return _KINDS.get(REGISTRY[op].kind, _one)(step)
+        return found(step, call)
+    return _KINDS.get(REGISTRY[call.op].kind, _one)(step, call)
 
 
 def cut(times: Sequence[float]) -> list[range]:
@@ -67,50 +70,52 @@ def cut(times: Sequence[float]) -> list[range]:
     return [*parts, range(start, len(times))]
 
 
-def _shape(step: Step, argument: int) -> Shape:
-    """Give the shape of an argument of the last call."""
-    call = step.calls[-1]
+def _shape(step: Step, call: Call, argument: int) -> Shape:
+    """Give the shape of an argument of a call."""
     place = call.args[argument]
     return step.operands[place].view.shape if place >= 0 else step.calls[~place].shape
 
 
-def _one(step: Step) -> int:
+def _one(step: Step, call: Call) -> int:
     return 1
 
 
-def _functions(step: Step) -> int:
-    return _FUNCTION * len(step.calls)
+def _function(step: Step, call: Call) -> int:
+    return _FUNCTION
 
 
-def _reduced(step: Step) -> int:
-    return -(-size(_shape(step, 0)) // max(size(step.calls[-1].shape), 1))
+def _reduced(step: Step, call: Call) -> int:
+    return -(-size(_shape(step, call, 0)) // max(size(call.shape), 1))
 
 
-def _line(step: Step) -> int:
+def _line(step: Step, call: Call) -> int:
     """All of the axis that is sorted or that indices lie along."""
-    axis: int = step.calls[-1].attrs.axis
-    return _shape(step, -1)[axis]
+    axis: int = call.attrs.axis
+    return _shape(step, call, -1)[axis]
 
 
-def _window(step: Step) -> int:
-    return size(step.calls[-1].attrs.kernel)
+def _window(step: Step, call: Call) -> int:
+    return size(call.attrs.kernel)
 
 
-_KINDS: Final[dict[Kind, Callable[[Step], int]]] = {
-    Kind.ELEMENTWISE: _functions,
+_Terms = Callable[[Step, Call], int]
+_KINDS: Final[dict[Kind, _Terms]] = {
+    Kind.ELEMENTWISE: _function,
     Kind.REDUCE: _reduced,
     Kind.POOL: _window,
 }
-_TERMS: Final[dict[str, Callable[[Step], int]]] = {
-    "argsort": lambda step: min(_line(step), RUN),
+_TERMS: Final[dict[str, _Terms]] = {
+    "argsort": lambda step, call: min(_line(step, call), RUN),
     "scatter_add": _line,
-    "matmul": lambda step: _shape(step, 0)[-1],
-    "conv2d": lambda step: size(_shape(step, 1)[1:]),
-    "conv2d_input_grad": lambda step: (
-        _shape(step, 1)[0] // step.calls[-1].attrs.groups * size(_shape(step, 1)[2:])
+    "matmul": lambda step, call: _shape(step, call, 0)[-1],
+    "conv2d": lambda step, call: size(_shape(step, call, 1)[1:]),
+    "conv2d_input_grad": lambda step, call: (
+        _shape(step, call, 1)[0] // call.attrs.groups * size(_shape(step, call, 1)[2:])
     ),
-    "conv2d_weight_grad": lambda step: _shape(step, 1)[0] * size(_shape(step, 1)[2:]),
+    "conv2d_weight_grad": lambda step, call: (
+        _shape(step, call, 1)[0] * size(_shape(step, call, 1)[2:])
+    ),
     "col2im": _window,
-    "max_unpool2d": lambda step: size(_shape(step, 1)[2:]),
+    "max_unpool2d": lambda step, call: size(_shape(step, call, 1)[2:]),
 }
 """Operations whose terms do not follow from their kind."""

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 
 from vkml_backend_vulkan.dispatch import DIVISION_BY_ZERO, ERROR_BYTES, INDEX_OUT_OF_RANGE
+from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_backend_vulkan.shaders.tables import elementwise
 from vkml_core.backend import Array
 from vkml_core.errors import DeviceError, DivisionError, Error, IndexError_
-from vkml_core.plan import Step
+from vkml_core.plan import Call, Step
 from vkml_core.shapes import Shape
 
 _DIVISIONS: Final = {"pow": "0 to a negative power"}
@@ -30,7 +32,7 @@ def first_error(records: Array, steps: Sequence[Step]) -> Error | None:
 
 
 def _error(code: int, value: int, step: Step) -> Error:
-    call = step.calls[0]
+    call = next((c for c in step.calls if _can_fail(c)), step.calls[0])
     if code == DIVISION_BY_ZERO:
         return DivisionError(f"{call.op}: {_DIVISIONS.get(call.op, 'integer division by zero')}")
     if code == INDEX_OUT_OF_RANGE:
@@ -39,6 +41,10 @@ def _error(code: int, value: int, step: Step) -> Error:
     return DeviceError(
         f"vulkan: {call.op} gave the error code {code}; this is an error of the backend"
     )
+
+
+def _can_fail(call: Call) -> bool:
+    return elementwise.fails(call.op, TOKENS[call.dtype])
 
 
 def _indexed(step: Step) -> tuple[str, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +26,7 @@ class Forecast:
     pages: tuple[int, ...]
     """Of arena, numbers and scratch, which all plans of the device share."""
     backups: int
-    """Of copies of the STATE buffers, while it may still fail."""
+    """Of the STATE buffers' new values, while the old ones may still be needed."""
     records: int
     """Of error records, which the host reads."""
 
@@ -41,13 +41,14 @@ class Forecast:
         return self.outputs + self.workspace + self.backups + self.records
 
 
-def forecast(plan: Plan, layout: Layout, *, backed_up: bool) -> Forecast:
-    """Add up what a run of a plan takes."""
-    states = sum(padded(s.nbytes) for s in plan.slots if s.kind is SlotKind.STATE)
+def forecast(plan: Plan, layout: Layout, shadows: Collection[int] = ()) -> Forecast:
+    """Add up what a run of a plan takes; outputs in `shadows` are new values of STATE buffers."""
+    sizes = {s: padded(plan.slots[s].nbytes) for s in layout.outputs}
+    states = sum(sizes[s] for s in shadows)
     return Forecast(
-        outputs=sum(padded(plan.slots[s].nbytes) for s in layout.outputs),
+        outputs=sum(sizes.values()) - states,
         pages=tuple(map(padded, layout.pages)),
-        backups=states if backed_up else 0,
+        backups=states,
         records=padded(ERROR_BYTES * len(layout.failing)) if layout.failing else 0,
     )
 

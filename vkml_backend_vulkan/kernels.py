@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from vkml_backend_vulkan.dispatch import Limits, Lower, Lowered
+from vkml_backend_vulkan.link.emit import is_fused, module
+from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused
+from vkml_backend_vulkan.lower.merge import merged
+from vkml_backend_vulkan.lower.split import ending, one_by_one, parts
+from vkml_backend_vulkan.lower.unpool import with_known_windows
 from vkml_backend_vulkan.pipeline import Modules, shipped_module
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.ops.spec import REGISTRY, Kind
-from vkml_core.plan import Plan
+from vkml_core.plan import Plan, Slot, Step
+from vkml_core.work import Done
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +34,44 @@ class Kernels:
                 f"vulkan: lacks {', '.join(missing)}, which this graph needs; "
                 'move the tensors to the CPU with .to("cpu")'
             )
+        plan = with_known_windows(plan)
+        runs = merged(plan)
         return tuple(
-            self.lower[REGISTRY[step.calls[-1].op].kind](step, plan.slots, limits)
-            for step in plan.steps
+            self._run(runs[i], plan.slots, limits)
+            if i in runs
+            else self._lowered(step, plan.slots, limits)
+            for i, step in enumerate(plan.steps)
         )
+
+    def _run(self, work: fused.Work | None, slots: Sequence[Slot], limits: Limits) -> Lowered:
+        """Lower what one kernel can do; nothing in the place of the other steps that it is for."""
+        if work is None:
+            return Lowered(())
+        done = Done(work.calls, work.operands, tuple(slot for slot, _ in work.writes))
+        if not fused.is_alone(work.calls[0]):
+            return replace(fused.lower(work, slots, limits), merged=done)
+        head = Step(work.calls, work.operands, work.writes[0][0])
+        lowered = self._part(ending(head, 0, head.write), slots, limits)
+        return replace(epilogue.lower(work, slots, lowered), merged=done)
+
+    def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+        """Lower a step of one call, or of several as few parts as can be."""
+        if len(step.calls) == 1:
+            return self._part(step, slots, limits)
+        named = list(slots)
+        return one_by_one(parts(step, named, fused.cut), named, len(slots), limits, self._part)
+
+    def _part(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+        if len(step.calls) > 1:
+            return fused.lower(fused.Work.of(step), slots, limits)
+        return self.lower[REGISTRY[step.calls[0].op].kind](step, slots, limits)
+
+
+def modules(name: str) -> bytes:
+    """Give the SPIR-V of a module by its name: a shipped file, or one made by that name."""
+    return module(name) if is_fused(name) else shipped_module(name)
 
 
 def shipped() -> Kernels:
     """Give the kernels that come with vkml."""
-    from vkml_backend_vulkan.lower import LOWER, OPS
-
-    return Kernels(OPS, LOWER, shipped_module)
+    return Kernels(OPS, LOWER, modules)

@@ -29,7 +29,7 @@ class Layout:
     def __init__(self, plan: Plan, lowered: Sequence[Lowered], most: int) -> None:
         """`most` is the size of a page."""
         self._page = most // ALIGNMENT * ALIGNMENT
-        self._failing = [i for i, low in enumerate(lowered) if _can_fail(low)]
+        self._failing = [i for i, low in enumerate(lowered) if can_fail(low)]
         self.failing = tuple(plan.steps[i] for i in self._failing)
         """Steps with an error record."""
         self.outputs = tuple(s.index for s in plan.slots if s.kind is SlotKind.OUTPUT)
@@ -83,7 +83,8 @@ class Layout:
         return (self._page,) * whole + ((rest,) if rest else ())
 
 
-def _can_fail(lowered: Lowered) -> bool:
+def can_fail(lowered: Lowered) -> bool:
+    """Whether a step has an error record."""
     return any(p.slot == ERRORS for d in lowered.dispatches for p in d.pointers)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from vkml_backend_vulkan import vk
+from vkml_backend_vulkan.clocks import extensions
 from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.pipeline import Pipelines
 from vkml_backend_vulkan.queue import Queue
@@ -21,8 +22,14 @@ def create_device(physical: Physical) -> Any:
         pQueuePriorities=vk.array("float", [1.0]),
     )
     features = vk.struct("VkPhysicalDeviceVulkan12Features", bufferDeviceAddress=1)
+    names = vk.array("char *", [vk.text(name) for name in extensions(physical.handle)])
     info = vk.struct(
-        "VkDeviceCreateInfo", pNext=features, queueCreateInfoCount=1, pQueueCreateInfos=queue
+        "VkDeviceCreateInfo",
+        pNext=features,
+        queueCreateInfoCount=1,
+        pQueueCreateInfos=queue,
+        enabledExtensionCount=len(names),
+        ppEnabledExtensionNames=names,
     )
     return vk.create("vkCreateDevice", physical.handle, info, vk.NULL, device=physical.name)
 

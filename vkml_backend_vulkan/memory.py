@@ -1,17 +1,19 @@
 """Device memory: blocks of 64 MiB and more, cut into buffers of multiples of 64 bytes, and cached.
 
-A freed range joins its free neighbours and is used again; blocks are given back to the driver only
-when memory runs out.
+A freed range serves the next buffer of its size, the lowest address first, so that a loop meets the
+same addresses again. When nothing else is free, freed ranges join their neighbours; blocks are
+given back to the driver only when memory runs out.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any, Final
 
-from vkml_backend_vulkan.block import Block
+from vkml_backend_vulkan.block import Block, Range
 from vkml_backend_vulkan.free_ranges import padded
 from vkml_backend_vulkan.heaps import heap_left
 from vkml_backend_vulkan.instance import Physical
@@ -21,36 +23,69 @@ BLOCK_BYTES: Final = 64 << 20
 
 
 class Buffer:
-    """A range of a block; it goes back to its pool when it is no longer referenced."""
+    """Device memory of a tensor; its range goes back to the pool when it is no longer referenced.
 
-    __slots__ = ("__weakref__", "_pool", "block", "nbytes", "start", "submission")
+    `place` may be exchanged for another range of the same size.
+    """
 
-    def __init__(self, pool: Pool, block: Block, start: int, nbytes: int) -> None:
+    __slots__ = ("_pool", "mirror", "nbytes", "place", "submission")
+
+    def __init__(self, pool: Pool, place: Range, nbytes: int) -> None:
         self._pool = pool
-        self.block = block
-        self.start = start
+        self.place = place
         self.nbytes: Final = nbytes
         self.submission = 0
         """The submission that writes it; 0 if none does."""
+        self.mirror: Mirror | None = None
+        """Where that submission leaves a copy of it for the host, if it does."""
+
+    @property
+    def block(self) -> Block:
+        """The block that its range is in."""
+        return self.place.block
+
+    @property
+    def start(self) -> int:
+        """Where in the block it begins."""
+        return self.place.start
 
     @property
     def address(self) -> int:
         """What a kernel knows it by."""
-        return self.block.address + self.start
+        return self.place.address
 
     @property
     def host(self) -> Any:
         """Where the host sees it; only in mapped pools."""
-        return self.block.host + self.start
-
-    def swap(self, other: Buffer) -> None:
-        """Exchange memory with another buffer of as many bytes of the same pool."""
-        self.block, other.block = other.block, self.block
-        self.start, other.start = other.start, self.start
+        return self.place.block.host + self.place.start
 
     def __del__(self) -> None:
         # May run at any point of any thread, the pool's own code included: only queue it.
-        self._pool.dropped.append((self.block, self.start, self.nbytes))
+        self._pool.dropped.append((self.place, self.nbytes))
+
+
+class Mirror:
+    """Memory of the host for copies of a small result: that of `submission` is there."""
+
+    __slots__ = ("memory", "submission")
+
+    def __init__(self, memory: Buffer) -> None:
+        self.memory: Final = memory
+        self.submission = 0
+
+    def copy_of(self, buffer: Buffer) -> Any:
+        """Give the host's address of a copy of `buffer` as it is now, or None if it is gone."""
+        return self.memory.host if self.submission == buffer.submission else None
+
+
+def exchange(these: Sequence[Buffer], those: Sequence[Buffer]) -> None:
+    """Exchange the memory of buffers with that of as many others, pair by pair, of equal sizes.
+
+    All at once: nothing that interrupts Python finds a part of it done.
+    """
+    buffers = [*these, *those]
+    places = [b.place for b in (*those, *these)]
+    deque(map(setattr, buffers, repeat("place"), places), maxlen=0)
 
 
 class Pool:
@@ -66,44 +101,62 @@ class Pool:
         finish: Callable[[], None],
     ) -> None:
         """`finish` waits for all submissions and drops what they kept alive."""
-        self.dropped: deque[tuple[Block, int, int]] = deque()
+        self.dropped: deque[tuple[Range, int]] = deque()
+        """Ranges of buffers that are gone, with the bytes that these held."""
         self.mapped: Final = mapped
         self._device = device
         self._physical = physical
         self._type = memory_type
         self._finish = finish
         self._blocks: list[Block] = []
-        self._live: weakref.WeakSet[Buffer] = weakref.WeakSet()
+        self._freed: dict[int, list[tuple[int, Range]]] = {}
+        """Heaps of free ranges, each after its address, by size; blocks count them as taken."""
+        self._live: defaultdict[int, int] = defaultdict(int)
+        """How many buffers of so many bytes there are."""
         self.reserved = self.in_use = self.peak = self.total = 0
 
     def allocate(self, nbytes: int) -> Buffer:
         """Give a buffer of undefined bytes. Raises OutOfMemoryError after one retry."""
         size = padded(nbytes)
-        self.collect()
-        found = self._find(size) or self._grow(size, nbytes)
-        buffer = Buffer(self, *found, nbytes)
-        self._live.add(buffer)
+        if self.dropped:
+            self.collect()
+        freed = self._freed.get(size)
+        place = heappop(freed)[1] if freed else self._find(size) or self._grow(size, nbytes)
+        self._live[nbytes] += 1
         self.total += 1
         self.in_use += size
-        self.peak = max(self.peak, self.in_use)
-        return buffer
+        if self.in_use > self.peak:
+            self.peak = self.in_use
+        return Buffer(self, place, nbytes)
+
+    def holds(self, nbytes: int) -> bool:
+        """Whether so many bytes of what is reserved are free, told at once."""
+        if self.dropped:
+            self.collect()
+        return nbytes <= self.reserved - self.in_use
 
     def fits(self, nbytes: int) -> bool:
         """Whether there is room for so many bytes, not whether it is in one piece."""
-        self.collect()
-        free = self.reserved - self.in_use
-        return nbytes <= free or nbytes <= free + self._left()
+        return self.holds(nbytes) or nbytes <= self.reserved - self.in_use + self._left()
 
     def collect(self) -> None:
         """Take back the ranges of buffers that are gone."""
-        while self.dropped:
-            block, start, nbytes = self.dropped.popleft()
-            block.free.give(start, padded(nbytes))
-            self.in_use -= padded(nbytes)
+        dropped, freed, live = self.dropped, self._freed, self._live
+        while dropped:
+            place, nbytes = dropped.popleft()
+            heap = freed.get(place.size)
+            if heap is None:
+                heap = freed[place.size] = []
+            heappush(heap, (place.address, place))
+            self.in_use -= place.size
+            live[nbytes] -= 1
+            if not live[nbytes]:
+                del live[nbytes]
 
     def trim(self) -> None:
         """Give the blocks back in which nothing is in use."""
         self.collect()
+        self._join()
         for block in [b for b in self._blocks if b.free.empty]:
             self._blocks.remove(block)
             self.reserved -= block.free.size
@@ -122,7 +175,7 @@ class Pool:
             "reserved_bytes": self.reserved,
             "in_use_bytes": self.in_use,
             "peak_bytes": self.peak,
-            "live_allocations": len(self._live),
+            "live_allocations": sum(self._live.values()),
             "total_allocations": self.total,
             "blocks": len(self._blocks),
         }
@@ -137,21 +190,37 @@ class Pool:
 
     def holders(self, most: int = 5) -> str:
         """Describe the largest buffers that are still referenced."""
-        found = Counter(b.nbytes for b in self._live)
+        self.collect()
+        found = {nbytes: many for nbytes, many in self._live.items() if many}
         return ", ".join(f"{found[n]} × {n:,} bytes" for n in sorted(found)[: -most - 1 : -1])
 
     def _left(self) -> int:
         p = self._physical
         return heap_left(p.handle, p.memory_types[self._type], self.reserved, budget=p.budget)
 
-    def _find(self, size: int) -> tuple[Block, int] | None:
+    def _find(self, size: int) -> Range | None:
+        """Cut a range out of what no buffer held, or else joins what buffers held before."""
+        found = self._cut(size)
+        if found is None and self._freed:
+            self._join()
+            found = self._cut(size)
+        return found
+
+    def _cut(self, size: int) -> Range | None:
         for block in self._blocks:
-            start = block.free.take(size)
-            if start is not None:
-                return block, start
+            found = block.take(size)
+            if found is not None:
+                return found
         return None
 
-    def _grow(self, size: int, nbytes: int) -> tuple[Block, int]:
+    def _join(self) -> None:
+        """Give freed ranges back to their blocks, where they join their neighbours."""
+        for places in self._freed.values():
+            for _, place in places:
+                place.block.free.give(place.start, place.size)
+        self._freed.clear()
+
+    def _grow(self, size: int, nbytes: int) -> Range:
         largest = self._physical.max_allocation
         if size > largest:
             raise self._out_of_memory(nbytes)
@@ -165,15 +234,15 @@ class Pool:
         except OutOfMemoryError as error:
             raise self._out_of_memory(nbytes) from error
 
-    def _carve(self, block_bytes: int, size: int) -> tuple[Block, int]:
+    def _carve(self, block_bytes: int, size: int) -> Range:
         if len(self._blocks) >= self._physical.max_allocations - 64:  # some are left to the driver
             raise self._out_of_memory(size)
         block = Block(self._device, block_bytes, self._type, mapped=self.mapped)
         self._blocks.append(block)
         self.reserved += block_bytes
-        start = block.free.take(size)
-        assert start is not None
-        return block, start
+        found = block.take(size)
+        assert found is not None
+        return found
 
     def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
         p = self._physical

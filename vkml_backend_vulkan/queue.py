@@ -1,4 +1,4 @@
-"""The compute queue: a ring of command buffers, each with the fence of its last submission.
+"""The compute queue: a ring of submissions, each with a fence and a command buffer to record.
 
 Submissions run in order: each begins by waiting for everything before it and ends by making its
 writes visible to the host.
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, Final
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.barriers import BEGIN, END
+from vkml_backend_vulkan.profile import Profiler
+from vkml_backend_vulkan.recorded import Ready
 from vkml_core.errors import DeviceLost
+from vkml_core.spans import Phase, span
 
 IN_FLIGHT: Final = 8
 """Submissions that may be unfinished; the next one waits for the oldest."""
+_OWN: Final = "work of the backend"
 _SLICE: Final = 200_000_000
 """Nanoseconds of one wait, so that Ctrl-C is heard."""
 
@@ -27,10 +32,11 @@ class _Recorder:
 
     pool: Any
     commands: Any
+    """A C array: the command buffer, and a place for one that follows it."""
     fence: Any
     """A C array of the one fence."""
     info: Any
-    """The VkSubmitInfo of the one command buffer."""
+    """The VkSubmitInfo of `commands`."""
     submission: int = 0
     kept: Sequence[object] = field(default=())
     what: object = ""
@@ -43,8 +49,11 @@ class Queue:
     Once the device is lost every method that needs it raises DeviceLost.
     """
 
-    def __init__(self, device: Any, family: int, name: str) -> None:
-        """`name` is what the user opens the device by."""
+    def __init__(self, device: Any, family: int, name: str, spin: float = 0.0) -> None:
+        """`name` is what the user opens the device by; a wait first asks for `spin` seconds again
+        and again, which is sooner told than what the operating system wakes up for.
+        """
+        self.spin: Final = spin
         self._device = device
         self._name = name
         out = vk.ffi.new("VkQueue *")
@@ -54,6 +63,8 @@ class Queue:
         self.submitted = 0
         self.finished = 0
         """All submissions up to this number are known to have finished."""
+        self.profiler: Profiler | None = None
+        """Told when submissions have finished, while they are timed."""
         self.lost = ""
         """Where the device was lost; empty while it works."""
         begin = vk.lib.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
@@ -74,36 +85,43 @@ class Queue:
         recorder = self._recorder(self.next)
         self.wait(recorder.submission)
         vk.call("vkResetCommandPool", self._device, recorder.pool, 0)
-        vk.call("vkBeginCommandBuffer", recorder.commands, self._begin_info)
-        BEGIN.record(recorder.commands)
-        return recorder.commands
+        commands = recorder.commands[0]
+        vk.call("vkBeginCommandBuffer", commands, self._begin_info)
+        BEGIN.record(commands)
+        return commands
 
-    def submit(self, keep: Sequence[object], what: object = "work of the backend") -> int:
-        """Submit what was recorded since `begin` and give its number.
+    def submit(self, keep: Sequence[object], what: object = _OWN, then: Ready | None = None) -> int:
+        """Submit what was recorded since `begin`, and `then` after it; give its number.
 
         What is in `keep` stays alive until the submission has finished; `what` says as a string
         what it does, should the device be lost.
         """
         recorder = self._recorder(self.next)
-        END.record(recorder.commands)
-        vk.call("vkEndCommandBuffer", recorder.commands)
-        vk.call("vkResetFences", self._device, 1, recorder.fence)
-        recorder.what = what
-        fence = recorder.fence[0]
-        self._call("vkQueueSubmit", self.next, self._queue, 1, recorder.info, fence)
-        self.submitted += 1
-        recorder.submission, recorder.kept = self.submitted, keep
-        return self.submitted
+        if then is None:
+            END.record(recorder.commands[0])
+        else:
+            recorder.commands[1] = then.commands
+        recorder.info.commandBufferCount = 1 if then is None else 2
+        vk.call("vkEndCommandBuffer", recorder.commands[0])
+        return self._send(recorder, recorder.info, keep, what)
+
+    def replay(self, ready: Ready, keep: Sequence[object], what: object) -> int:
+        """Submit what is recorded, which is not in flight; the rest is as in `submit`."""
+        recorder = self._recorder(self.next)
+        if recorder.submission > self.finished:
+            self.wait(recorder.submission)
+        return self._send(recorder, ready.info, keep, what)
 
     def wait(self, submission: int) -> None:
         """Wait until a submission and all before it have finished. Raises DeviceLost."""
         self.check()
         if self.finished < submission:
-            arguments = self._device, 1, self._recorder(submission).fence, 1, _SLICE
-            while self._call("vkWaitForFences", submission, *arguments):
-                pass
+            with span(Phase.WAIT):
+                if not self._spins(submission):
+                    self._block(submission)
             self._drop(submission)
-        self.poll()
+        if self.finished < self.submitted:
+            self.poll()
 
     def poll(self) -> None:
         """Drop what finished submissions kept alive. Raises DeviceLost."""
@@ -129,6 +147,30 @@ class Queue:
             vk.destroy("vkDestroyCommandPool", self._device, recorder.pool)
             vk.destroy("vkDestroyFence", self._device, recorder.fence[0])
         self._recorders.clear()
+
+    def _send(self, recorder: _Recorder, info: Any, keep: Sequence[object], what: object) -> int:
+        vk.call("vkResetFences", self._device, 1, recorder.fence)
+        recorder.what = what
+        number = self.submitted + 1
+        self._call("vkQueueSubmit", number, self._queue, 1, info, recorder.fence[0])
+        self.submitted = recorder.submission = number
+        recorder.kept = keep
+        return number
+
+    def _spins(self, submission: int) -> bool:
+        """Whether a submission finishes while it is asked for again and again."""
+        if not self.spin:
+            return False
+        end = perf_counter() + self.spin
+        while not self._is_done(submission):
+            if perf_counter() >= end:
+                return False
+        return True
+
+    def _block(self, submission: int) -> None:
+        arguments = self._device, 1, self._recorder(submission).fence, 1, _SLICE
+        while self._call("vkWaitForFences", submission, *arguments):
+            pass
 
     def _call(self, name: str, submission: int, *arguments: Any) -> int:
         """Call what may find the device lost."""
@@ -170,6 +212,8 @@ class Queue:
         for submission in range(self.finished + 1, done + 1):
             self._recorder(submission).kept = ()
         self.finished = done
+        if self.profiler is not None:
+            self.profiler.finished(done)
 
     def _recorder(self, submission: int) -> _Recorder:
         return self._recorders[submission % IN_FLIGHT]
@@ -184,8 +228,8 @@ def _create_recorder(device: Any, family: int) -> _Recorder:
         fence = vk.create("vkCreateFence", device, vk.struct("VkFenceCreateInfo"), vk.NULL)
         undo.callback(vk.destroy, "vkDestroyFence", device, fence)
         primary = vk.struct("VkCommandBufferAllocateInfo", commandPool=pool, commandBufferCount=1)
-        commands = vk.ffi.new("VkCommandBuffer[1]")  # it is destroyed with its pool
+        commands = vk.ffi.new("VkCommandBuffer[2]")  # the first is destroyed with its pool
         vk.call("vkAllocateCommandBuffers", device, primary, commands)
         undo.pop_all()
-    submit = vk.struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=commands)
-    return _Recorder(pool, commands[0], vk.array("VkFence", [fence]), submit)
+    submit = vk.struct("VkSubmitInfo", pCommandBuffers=commands)
+    return _Recorder(pool, commands, vk.array("VkFence", [fence]), submit)

@@ -1,4 +1,6 @@
-"""The dispatches of a plan, prepared once: what is recorded at each run, a part a submission."""
+"""The dispatches of a plan, prepared once and recorded for the addresses of a run, a part a
+submission.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.barriers import BETWEEN
-from vkml_backend_vulkan.dispatch import PUSH_BYTES, Lowered
+from vkml_backend_vulkan.barriers import BETWEEN, COMPUTE, SETTLED
+from vkml_backend_vulkan.dispatch import ERRORS, PUSH_BYTES, Lowered
 from vkml_backend_vulkan.estimate import cut, seconds
 from vkml_backend_vulkan.layout import Flat, Layout, flatten
-from vkml_backend_vulkan.memory import Buffer
+from vkml_backend_vulkan.profile import Profiler
+from vkml_core.backend import DeviceKind
 from vkml_core.errors import DeviceError
 from vkml_core.plan import Plan
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
 
 _PUSH_WORDS: Final = PUSH_BYTES // 8
+_EARLY: Final = 4
+"""Dispatches that must be left for it to pay that the host is told before the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +46,13 @@ class Part:
     plan: Plan
     commands: tuple[_Command, ...]
     steps: tuple[int, ...]
+    kernels: tuple[str, ...]
+    """The module of each dispatch."""
     longest: int
     """The step that takes longest by estimate."""
+    settles: int
+    """The dispatch after which no later one of the plan can fail, so that the host is told; −1 if
+    it is in another part, or the host had better wait for the end."""
 
     def __str__(self) -> str:
         if not self.steps:
@@ -73,37 +83,52 @@ class Recording:
         self._flat_push = self._push.reshape(-1)
         self._push_start = vk.ffi.from_buffer("char[]", self._push)
         self._find_addresses(flat, layout)
-        commands = tuple(self._command(i, f) for i, f in enumerate(flat))
+        self._commands = tuple(self._command(i, f) for i, f in enumerate(flat))
         times = [seconds(plan.steps[f.step], plan.slots, device.kind) for f in flat]
-        self.parts = tuple(
-            Part(
-                plan,
-                commands[part.start : part.stop],
-                tuple(flat[i].step for i in part),
-                flat[max(part, key=times.__getitem__)].step if part else 0,
-            )
-            for part in cut(times)
-        )
+        settles = _settles(flat) if device.queue.spin else -1
+        self.parts = tuple(self._part(plan, flat, times, part, settles) for part in cut(times))
+        self.settles = any(part.settles >= 0 for part in self.parts)
+        """Whether the event of the device's watch is set by what is recorded."""
 
-    def fill(self, bound: Sequence[Buffer | None]) -> None:
-        """Write the addresses of a run's buffers, in the order of the layout's bases."""
-        bases = np.array([0 if b is None else b.address for b in bound], np.uint64)
+    def fill(self, addresses: Sequence[int]) -> None:
+        """Take the addresses of a run, in the order of the layout's bases."""
+        bases = np.array(addresses, np.uint64)
         self._flat_push[self._words] = bases[self._bases] + self._offsets
 
-    def record(self, commands: Any, part: Part) -> None:
-        """Record the dispatches of a part."""
+    def record(self, commands: Any, part: Part, profiler: Profiler | None = None) -> None:
+        """Record the dispatches of a part, timed if there is a profiler."""
         bind, push = vk.lib.vkCmdBindPipeline, vk.lib.vkCmdPushConstants
         dispatch, layout = vk.lib.vkCmdDispatch, self._device.pipelines.layout
         compute, stage = vk.lib.VK_PIPELINE_BIND_POINT_COMPUTE, vk.lib.VK_SHADER_STAGE_COMPUTE_BIT
         bound = None
-        for c in part.commands:
+        for i, c in enumerate(part.commands):
             if c.barrier:
                 BETWEEN.record(commands)
             if c.pipeline != bound:
                 bind(commands, compute, c.pipeline)
                 bound = c.pipeline
             push(commands, layout, stage, 0, c.push_bytes, c.push)
-            dispatch(commands, *c.groups)
+            if profiler is None:
+                dispatch(commands, *c.groups)
+            else:
+                profiler.before(commands, i)
+                dispatch(commands, *c.groups)
+                profiler.after(commands, i)
+            if i == part.settles:
+                SETTLED.record(commands)
+                vk.lib.vkCmdSetEvent(commands, self._device.watch.event, COMPUTE)
+
+    def _part(
+        self, plan: Plan, flat: Sequence[Flat], times: Sequence[float], part: range, settles: int
+    ) -> Part:
+        return Part(
+            plan,
+            self._commands[part.start : part.stop],
+            tuple(flat[i].step for i in part),
+            tuple(flat[i].dispatch.module for i in part),
+            flat[max(part, key=times.__getitem__)].step if part else 0,
+            settles - part.start if settles in part else -1,
+        )
 
     def _find_addresses(self, flat: Sequence[Flat], layout: Layout) -> None:
         """Note which words of the push constants are addresses, of what, and how far into it."""
@@ -129,3 +154,16 @@ class Recording:
         vk.ffi.memmove(push + addresses, d.push, len(d.push))
         pipeline = self._device.pipelines.get(d.module, d.constants)
         return _Command(pipeline, push, total, d.groups, flat.barrier)
+
+
+def _settles(flat: Sequence[Flat]) -> int:
+    """Give the last dispatch that can fail if enough others follow it, else −1."""
+    failing = (i for i, f in enumerate(flat) if any(p.slot == ERRORS for p in f.dispatch.pointers))
+    last = max(failing, default=-1)
+    return last if last + _EARLY < len(flat) else -1
+
+
+def pieces(plan: Plan, lowered: Sequence[Lowered], kind: DeviceKind) -> list[range]:
+    """Give the dispatches of each submission of a lowered plan."""
+    flat = flatten(plan, lowered)
+    return cut([seconds(plan.steps[f.step], plan.slots, kind) for f in flat])

@@ -7,6 +7,7 @@ they need none of their own.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.barriers import FILLED
 from vkml_backend_vulkan.memory import Buffer, Pool
 from vkml_backend_vulkan.queue import Queue
+from vkml_backend_vulkan.recorded import Ready
 from vkml_core.backend import Array
 
 RING_BYTES: Final = 32 << 20
@@ -63,11 +65,19 @@ class Transfer:
         return buffer
 
     def download(self, buffer: Buffer, into: Array) -> None:
-        """Copy a buffer into a contiguous array once its value is there."""
+        """Copy a buffer into a contiguous array once its value is there.
+
+        A small result was copied by its own run to where the host sees it: no submission is needed.
+        """
         target = into.reshape(-1).view(np.uint8)
         if self._ring is None:
             self._queue.wait(buffer.submission)
             vk.ffi.memmove(vk.ffi.from_buffer(target), buffer.host, target.nbytes)
+            return
+        mirrored = None if buffer.mirror is None else buffer.mirror.copy_of(buffer)
+        if mirrored is not None:
+            self._queue.wait(buffer.submission)
+            vk.ffi.memmove(vk.ffi.from_buffer(target), mirrored, target.nbytes)
             return
         for at in range(0, target.nbytes, CHUNK_BYTES):
             piece = target[at : at + CHUNK_BYTES]
@@ -84,6 +94,13 @@ class Transfer:
                 self.copy(commands, self._ring, c.source, c.buffer, c.offset, c.size)
             FILLED.record(commands)
         return commands
+
+    def replay(self, ready: Ready, keep: Sequence[object], what: object) -> int:
+        """Submit what is recorded, after the uploads that wait; give its number."""
+        if self._ring is None or not self._waiting():
+            return self._queue.replay(ready, keep, what)
+        self.begin()
+        return self._queue.submit(keep, what, then=ready)
 
     def flush(self) -> None:
         """Submit the uploads that wait, if any."""
@@ -102,7 +119,8 @@ class Transfer:
 
     def _waiting(self) -> bool:
         """Forget the uploads that were submitted; one that could not be goes with the next."""
-        self._copies = [c for c in self._copies if c.submission > self._queue.submitted]
+        if self._copies:
+            self._copies = [c for c in self._copies if c.submission > self._queue.submitted]
         return bool(self._copies)
 
     def _take(self, size: int) -> int:

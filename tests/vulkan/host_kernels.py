@@ -6,6 +6,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import needs_vulkan  # noqa: F401
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.kernels import Kernels
 from vkml_core.ops.spec import Kind
-from vkml_core.plan import Operand, Slot, Step
+from vkml_core.plan import Operand, Plan, Slot, Step
 
 LANES = 64
 
@@ -120,5 +121,18 @@ _TABLE: dict[Kind, Callable[[Step, Sequence[Slot], Limits], Lowered]] = {
     Kind.MOVE: lower_move,
     Kind.INDEX: lower_gather,
 }
-KERNELS = Kernels(frozenset({"add", "abs", "contiguous", "gather"}), _TABLE, module)
+
+
+class OneByOne(Kernels):
+    """Kernels of one operation each: no two steps become one."""
+
+    def lowered(self, plan: Plan, limits: Limits) -> tuple[Lowered, ...]:
+        """Lower each step by itself, once it is known that nothing is missing."""
+        if set(plan.ops()) - self.ops:
+            return Kernels.lowered(self, plan, limits)
+        each = (replace(plan, steps=(step,)) for step in plan.steps)
+        return tuple(Kernels.lowered(self, one, limits)[0] for one in each)
+
+
+KERNELS = OneByOne(frozenset({"add", "abs", "contiguous", "gather"}), _TABLE, module)
 """`abs` stands for "twice": it has two dispatches and scratch."""

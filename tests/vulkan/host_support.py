@@ -9,6 +9,7 @@ import needs_vulkan  # noqa: F401
 import numpy as np
 import numpy.typing as npt
 
+from vkml_backend_vulkan.commands import VulkanExecutable
 from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.memory import Buffer
 from vkml_core.dtypes import Scalar, to_dtype
@@ -31,15 +32,25 @@ def buffer(node: Node) -> Buffer:
     return cast(Buffer, node.storage.buffer)
 
 
-def run(device: VulkanDevice, roots: Sequence[Node], donate: Sequence[Node] = ()) -> list[Buffer]:
-    """Run a graph and give the buffers of its roots."""
+def planned(
+    device: VulkanDevice, roots: Sequence[Node], donate: Sequence[Node] = ()
+) -> tuple[VulkanExecutable, list[Buffer], list[Scalar]]:
+    """Compile a graph for the tests' own kernels, which know no fused steps; give what runs it,
+    and its inputs and numbers.
+    """
     order = reachable(roots, pending_inputs)
-    caps = device.capabilities()
+    caps = device.capabilities().model_copy(update={"fusion": False})
     scheduled = schedule(order, roots, donate=donate, capabilities=caps)
     verify(scheduled.plan, alignment=caps.alignment)
     inputs = [buffer(order[i]) for i in scheduled.inputs]
     scalars = [cast(Scalar, order[i].value) for i in scheduled.scalars]
-    return list(device.compile(scheduled.plan).run(inputs, scalars))
+    return device.compile(scheduled.plan), inputs, scalars
+
+
+def run(device: VulkanDevice, roots: Sequence[Node], donate: Sequence[Node] = ()) -> list[Buffer]:
+    """Run a graph and give the buffers of its roots."""
+    made, inputs, scalars = planned(device, roots, donate)
+    return made.run(inputs, scalars)
 
 
 def value(device: VulkanDevice, node: Node) -> Array:

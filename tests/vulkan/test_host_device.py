@@ -183,7 +183,7 @@ def test_memory_and_objects_return_to_the_start(physical: Physical, tmp_path: Pa
         start = opened.stats()["in_use_bytes"]
         node = build.abs(leaf(opened, floats(1000)))
         value(opened, node)
-        opened._workspace = None
+        opened._workspace.clear()
         del node
         gc.collect()
         opened.synchronize()

@@ -13,7 +13,7 @@ import pytest
 from host_faults import LOST, Faults, faults
 from host_kernels import KERNELS
 from host_leaks import no_objects_left
-from host_support import buffer, floats, leaf, run, value
+from host_support import buffer, floats, leaf, planned, run, value
 
 import vkml
 from vkml_core.dtypes import float32
@@ -120,16 +120,12 @@ def test_later_uses_fail_at_once_and_do_not_ask_the_driver(
 
 
 def test_an_executable_of_before_fails_at_once(host: VulkanDevice, driver: Faults) -> None:
-    from vkml_core.graph import pending_inputs, reachable
-    from vkml_core.schedule import schedule
-
     x = leaf(host, floats(5))
-    order = reachable([root := _sum(x)], pending_inputs)
-    made = host.compile(schedule(order, [root], capabilities=host.capabilities()).plan)
+    made, inputs, numbers = planned(host, [_sum(x)])
     driver.fail("vkQueueSubmit", LOST)
     for said in ("VK_ERROR_DEVICE_LOST", "this device was lost"):
         with pytest.raises(DeviceLost, match=said):
-            made.run([buffer(x)], [1.0])
+            made.run(inputs, numbers)
 
 
 def test_memory_that_submissions_kept_comes_back(host: VulkanDevice, driver: Faults) -> None:
@@ -141,7 +137,7 @@ def test_memory_that_submissions_kept_comes_back(host: VulkanDevice, driver: Fau
     with pytest.raises(DeviceLost):
         host.synchronize()
     del value_of
-    host._workspace = None
+    host._workspace.clear()
     host.transfer._copies.clear()
     gc.collect()
     assert host.stats()["live_allocations"] == start

@@ -125,7 +125,7 @@ def test_ctrl_c_halfway_changes_no_state(
     x = [floats(100, seed=i) for i in range(10)]
     states = [leaf(host, each) for each in x]
     roots = [build.assign(w, _chain(w, 3)) for w in states]
-    driver.interrupt("vkResetCommandPool", after=after)
+    driver.interrupt("vkQueueSubmit", after=after)
     before = host.queue.submitted
     with pytest.raises(KeyboardInterrupt):
         run(host, roots, donate=states)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Limits, Lower, Lowered
+from vkml_backend_vulkan.lower import unpool
 from vkml_backend_vulkan.lower.conv import window, windows
 from vkml_backend_vulkan.lower.indexing import Lines, scatter
 from vkml_backend_vulkan.lower.layout import only_call, operands
@@ -27,6 +28,8 @@ def pool(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
 
 def max_unpool2d(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     """Add window values at their places: targets (1, N, C, H·W), sources over (oy, ox)."""
+    if unpool.is_known(only_call(step)):
+        return unpool.lower(step, slots, limits)
     shape = only_call(step).shape
     extents = (1, *shape[:2], size(shape[2:]))
     return scatter(step, slots, limits, Lines(extents, 3, (None, 0, 1, None), (2, 3)))

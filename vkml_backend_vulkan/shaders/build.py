@@ -27,6 +27,7 @@ from typing import Final
 from vkml_backend_vulkan.shaders import tables
 from vkml_backend_vulkan.shaders.check import violations
 from vkml_backend_vulkan.shaders.decorate import without_contraction
+from vkml_backend_vulkan.shaders.names import only_function_names
 from vkml_backend_vulkan.shaders.table import Module
 
 SOURCES: Final = Path(__file__).parent
@@ -69,15 +70,17 @@ def _closure(name: str) -> str:
 
 
 def source(module: Module) -> str:
-    """Give the GLSL of a module: the template with its definitions after the first line."""
+    """Give the GLSL of a module: the template with its definitions after the first line, then its
+    own code.
+    """
     version, rest = _text(module.template).split("\n", 1)
     defines = "".join(f"#define {k} {v}\n" for k, v in module.defines.items())
-    return f"{version}\n{defines}#line 2\n{rest}"
+    return f"{version}\n{defines}#line 2\n{rest}{module.code}"
 
 
 def source_hash(module: Module) -> str:
     """Hash everything that the compiler reads."""
-    text = TARGET + source(module) + _closure(module.template)
+    text = TARGET + source(module) + _closure(module.template) + "linked" * module.linked
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -104,11 +107,12 @@ def compile_module(module: Module) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "module.spv"
         _call(
-            *(TOOLS[0], "--stdin", "-V", "-g0", "--quiet", "--target-env", TARGET),
+            *(TOOLS[0], "--stdin", "-V", "--quiet", "--target-env", TARGET),
+            "--keep-uncalled" if module.linked else "-g0",
             *("-S", "comp", f"-I{SOURCES}", "-o", str(out)),
             text=source(module),
         )
-        out.write_bytes(without_contraction(out.read_bytes()))
+        out.write_bytes(only_function_names(without_contraction(out.read_bytes())))
         _call(TOOLS[1], "--target-env", TARGET, str(out))
         words = out.read_bytes()
     wrong = violations(words)

@@ -57,7 +57,7 @@ void main()
             if (mine.x + i < inputs && s.x < batch) {
                 int channel = s.x * groups * inputs + group * inputs + mine.x + i;
                 int to = (channel * size.x + s.y) * size.y + s.z;
-                U32(out_).v[to] = f_canonical(floatBitsToUint(gradient[i][j]));
+                PUT(to, f_canonical(floatBitsToUint(gradient[i][j])));
             }
     }
 }

@@ -41,7 +41,7 @@ void main()
             if (mine.x + i < outputs && s.x < batch) {
                 int channel = s.x * groups * outputs + group * outputs + mine.x + i;
                 int to = (channel * size.x + s.y) * size.y + s.z;
-                U32(out_).v[to] = f_canonical(floatBitsToUint(total[i][j]));
+                PUT(to, f_canonical(floatBitsToUint(total[i][j])));
             }
     }
 }

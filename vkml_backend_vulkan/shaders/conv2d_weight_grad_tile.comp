@@ -40,6 +40,6 @@ void main()
         for (int j = 0; j < 4; j++)
             if (mine.x + i < outputs && mine.y + j < columns) {
                 int to = (group * outputs + mine.x + i) * columns + mine.y + j;
-                U32(out_).v[uint(at.w) * count + to] = f_canonical(floatBitsToUint(total[i][j]));
+                PUT(uint(at.w) * count + to, f_canonical(floatBitsToUint(total[i][j])));
             }
 }

@@ -6,10 +6,14 @@
 
 layout(push_constant) uniform Push {
     uvec2 a, b, out_;
+#ifdef HOOK
+    uvec2 extra[4];
+#endif
     int a_offset, a_strides[4];
     int b_offset, b_strides[4];
     uint count, batch, rows, columns, depth;
 };
+#include "hook.glsl"
 
 V result(uint index)
 {

@@ -5,9 +5,13 @@
 
 layout(push_constant) uniform Push {
     uvec2 sums, out_;
+#ifdef HOOK
+    uvec2 extra[4];
+#endif
     uint count;
     int slices;
 };
+#include "hook.glsl"
 
 void main()
 {
@@ -15,5 +19,5 @@ void main()
     if (i >= count) return;
     uint total = 0u;
     for (int s = 0; s < slices; s++) total = f_add(total, load_f32(sums, int(uint(s) * count + i)));
-    U32(out_).v[i] = total;
+    PUT(i, total);
 }

@@ -6,11 +6,15 @@
 
 layout(push_constant) uniform Push {
     uvec2 a, b, out_;
+#ifdef HOOK
+    uvec2 extra[4];
+#endif
     int a_offset, a_strides[4];
     int b_offset, b_strides[4];
     uint count;
     int outer, batch, rows, columns, depth, slices;
 };
+#include "hook.glsl"
 layout(constant_id = 2) const bool LEFT_ALONG_K = true;
 layout(constant_id = 3) const bool RIGHT_ALONG_K = false;
 layout(constant_id = 4) const bool WHOLE = false; // all tiles and steps of k are
@@ -42,6 +46,6 @@ void main()
         for (int j = 0; j < 4; j++)
             if (WHOLE || (mine.x + i < rows && mine.y + j < columns)) {
                 int to = (at.z * rows + mine.x + i) * columns + mine.y + j;
-                U32(out_).v[uint(at.w) * count + to] = f_canonical(floatBitsToUint(total[i][j]));
+                PUT(uint(at.w) * count + to, f_canonical(floatBitsToUint(total[i][j])));
             }
 }

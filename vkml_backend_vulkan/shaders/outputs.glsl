@@ -9,6 +9,9 @@ void main()
 #elif defined(DTYPE_I64)
     uint i = invocation();
     if (i < count) U32x2(out_).v[i] = result(i);
+#elif defined(HOOK)
+    uint i = invocation();
+    if (i < count) hook_store(i, packed(result(i)));
 #else
     uint first = invocation() * PER_WORD, word = 0u;
     for (uint i = 0u; i < PER_WORD && first + i < count; i++)

@@ -20,6 +20,9 @@ layout(constant_id = 4) const uint ALONE = 0u;
 layout(push_constant, std430) uniform Push {
     uvec2 result;
     uvec2 source;
+#ifdef HOOK
+    uvec2 extra[4];
+#endif
     uint outer_extents[4];
     int outer_strides[4];
     uint inner_extents[4];
@@ -29,6 +32,13 @@ layout(push_constant, std430) uniform Push {
     uint chunks;
     uint total;
 } push;
+#define OUT push.result
+#define EXTRA_OF push.extra
+#include "hook.glsl"
+#ifndef HOOK
+#undef PUT
+#define PUT(I, X) RESULT(push.result).v[I] = X
+#endif
 
 shared T lanes[gl_WorkGroupSize.x];
 
@@ -91,7 +101,7 @@ void main()
 {
     if (ALONE != 0u) {
         uint row = invocation();
-        if (row < push.total) RESULT(push.result).v[row] = whole_result(outer_place(row));
+        if (row < push.total) PUT(row, whole_result(outer_place(row)));
         return;
     }
     uint me = gl_LocalInvocationIndex;
@@ -125,5 +135,5 @@ void main()
         barrier();
     }
     if (lane == 0u && task < push.total)
-        RESULT(push.result).v[outer * push.chunks + part] = mine;
+        PUT(outer * push.chunks + part, mine);
 }

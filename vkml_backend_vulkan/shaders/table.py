@@ -24,3 +24,7 @@ class Module:
 
     template: str
     defines: dict[str, str] = field(default_factory=dict)
+    code: str = ""
+    """GLSL after the template's."""
+    linked: bool = False
+    """Whether fused modules are linked from it: all its functions stay, with their names."""

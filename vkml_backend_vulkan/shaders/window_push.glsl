@@ -3,11 +3,15 @@
 
 layout(push_constant) uniform Push {
     uvec2 x, out_;
+#ifdef HOOK
+    uvec2 extra[4];
+#endif
     Window window;
     int offset, strides[4];
     uint count;
     int batch, channels;
 };
+#include "hook.glsl"
 V load_x(ivec4 at)
 {
     ivec4 by = ivec4(strides[0], strides[1], strides[2], strides[3]);

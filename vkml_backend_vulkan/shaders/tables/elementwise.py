@@ -6,7 +6,7 @@ narrowed when it is stored) or of an int32, uvec2 words of an int64, bool.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from vkml_backend_vulkan.shaders.table import Module
@@ -16,6 +16,7 @@ VALUE: Final = {"f32": "uint", "f16": "uint", "i32": "uint", "i64": "uvec2", "b8
 _CLASSES: Final = {"f": ("f32", "f16"), "i32": ("i32",), "i64": ("i64",), "b8": ("b8",)}
 
 Row = dict[str, str]
+Expression = tuple[str, tuple[str, ...], str, str]
 _ARITHMETIC: Final[dict[str, Row]] = {
     "neg": {"f": "a ^ 0x80000000u", "i32": "0u - a", "i64": "i64_neg(a)"},
     "abs": {"f": "a & 0x7fffffffu", "i32": "i32_abs(a)", "i64": "i64_abs(a)"},
@@ -100,6 +101,7 @@ FILES: Final = {
 }
 """The correctly rounded functions f_name of one float, and pow, by the file that has them."""
 _FILE: Final = {op: name for name, ops in FILES.items() for op in ops}
+FILED: Final = frozenset(_FILE)
 TWO_PHASES: Final = frozenset({"exp", "exp2", "sigmoid", "tanh"})
 """Functions with a first phase in exp_fast.glsl."""
 _ELEMENTARY: Final[dict[str, Row]] = {
@@ -135,20 +137,32 @@ def kernel(
     return Module("elementwise.comp", defines | dict.fromkeys(flags, "1") | more)
 
 
-def _rows(rows: dict[str, Row], result: str | None) -> dict[str, Module]:
-    return {
-        f"elementwise.{op}.{token}": kernel(
-            expression,
-            [token] * (2 if "b" in _names(expression) else 1),
-            result or token,
-            *(("FAILS",) if fails(op, token) else ()),
-            *((_FILE[op],) if op in _FILE and name == "f" else ()),
-            **(_first_phase(op, token) if op in TWO_PHASES else {}),
-        )
-        for op, row in rows.items()
-        for name, expression in row.items()
-        for token in _CLASSES[name]
-    }
+def _expressions(rows: dict[str, Row], result: str | None) -> Iterator[Expression]:
+    for op, row in rows.items():
+        for name, expression in row.items():
+            for token in _CLASSES[name]:
+                arity = 2 if "b" in _names(expression) else 1
+                yield op, (token,) * arity, result or token, expression
+
+
+def expressions() -> Iterator[Expression]:
+    """Give (operation, tokens of the operands, token of the result, expression) of every row."""
+    yield from _expressions(_ARITHMETIC, None)
+    yield from _expressions(_TESTS, "b8")
+    yield from _expressions(_ELEMENTARY, None)
+    yield from (("where", ("b8", t, t), t, "a ? b : c") for t in VALUE)
+
+
+def _module(op: str, operands: tuple[str, ...], result: str, expression: str) -> Module:
+    token = operands[-1]
+    return kernel(
+        expression,
+        operands,
+        result,
+        *(("FAILS",) if fails(op, token) else ()),
+        *((_FILE[op],) if op in _FILE and token.startswith("f") else ()),
+        **(_first_phase(op, token) if op in TWO_PHASES else {}),
+    )
 
 
 def _first_phase(op: str, token: str) -> dict[str, str]:
@@ -162,9 +176,7 @@ def _names(expression: str) -> set[str]:
 
 
 MODULES: Final[dict[str, Module]] = {
-    **_rows(_ARITHMETIC, None),
-    **_rows(_TESTS, "b8"),
-    **_rows(_ELEMENTARY, None),
-    **{f"elementwise.where.{t}": kernel("a ? b : c", ["b8", t, t], t) for t in VALUE},
+    f"elementwise.{op}.{operands[-1]}": _module(op, operands, result, expression)
+    for op, operands, result, expression in expressions()
 }
-OPS: Final = frozenset({*_ARITHMETIC, *_TESTS, *_ELEMENTARY, "where"})
+OPS: Final = frozenset(op for op, *_ in expressions())

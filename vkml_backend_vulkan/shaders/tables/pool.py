@@ -8,7 +8,7 @@ from vkml_backend_vulkan.shaders.table import Module
 
 MODULES: Final[dict[str, Module]] = {
     f"pool.{op}.{t}": Module(f"{op}.comp", {f"DTYPE_{t.upper()}": "1"})
-    for op in ("max_pool2d", "avg_pool2d")
+    for op in ("max_pool2d", "avg_pool2d", "max_unpool2d")
     for t in ("f32", "f16")
 } | {
     f"pool.max_pool2d_indices.{t}": Module(

@@ -1,0 +1,135 @@
+"""From the name of a fused module to its SPIR-V: the calls that its program asks for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vkml_backend_vulkan.link import epilogue
+from vkml_backend_vulkan.link.linker import Body, Linker
+from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
+from vkml_backend_vulkan.link.unit import LIBRARY, shipped
+from vkml_backend_vulkan.shaders.tables.elementwise import TWO_PHASES
+
+FRAME: Final = "fused.elementwise"
+_ENDLESS: Final = 2**31 - 1
+"""The extent of the outermost axis, which is never left."""
+_RANK: Final = 4
+
+
+def is_fused(name: str) -> bool:
+    """Whether a module is made when it is needed, and not a file."""
+    return name.startswith((PREFIX, epilogue.PREFIX))
+
+
+def module(name: str) -> bytes:
+    """Make a module by its name. Raises ValueError if it does not tell what to make."""
+    if name.startswith(epilogue.PREFIX):
+        return epilogue.module(name)
+    program = parse(name)
+    writer = _Writer(program)
+    hooks = {
+        "hook_prepare": writer.prepare,
+        "hook_count": writer.count,
+        "hook_quad": writer.quad,
+    }
+    return Linker((shipped(FRAME), shipped(LIBRARY)), hooks).module()
+
+
+class _Writer:
+    """Writes the hooks of the frame."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def prepare(self, body: Body) -> None:
+        """Fill the table that the functions of two phases share."""
+        if any(c.function.rsplit("_", 1)[0] in TWO_PHASES for c in self._program.calls):
+            body.call("prepare_powers")
+        body.end()
+
+    def count(self, body: Body) -> None:
+        """Give the number of results."""
+        body.end(body.call("push_word", body.number(self._program.count_word)))
+
+    def quad(self, body: Body) -> None:
+        """Load four elements of each operand, call the functions and store what is kept."""
+        program = self._program
+        first, left = body.parameters
+        places = _Places(program, body, first)
+        operands = [
+            _load(program, body, k, places, (first, left)) for k in range(len(program.operands))
+        ]
+        results: list[int] = []
+        for call in program.calls:
+            given = [operands[a] if a >= 0 else results[~a] for a in call.args]
+            results.append(body.call(f"quad_{call.function}", *given))
+        for k, store in enumerate(program.stores):
+            target = body.call("push_address", body.number(k))
+            body.call(f"store_quad_{store.token}", target, first, left, results[store.call])
+        body.end()
+
+
+def _load(program: Program, body: Body, k: int, places: _Places, at: tuple[int, int]) -> int:
+    """Give the four elements of operand `k`."""
+    access, word = program.operands[k], body.number(len(program.stores) + k)
+    address, token = body.call("push_address", word), access.token
+    first, left = at
+    if access.kind == "c":
+        return body.call(f"load_quad_{token}", address, first, left)
+    offset = places.offset(k)
+    if access.kind == "n":
+        return body.call(f"load_one_{token}", address, offset)
+    if access.kind == "r":
+        run = body.call("run", first, offset, left)
+        return body.call(f"load_at_{token}", address, run)
+    if access.kind == "s":
+        return body.call(f"load_at_{token}", address, places.each(access, offset, left))
+    place = places.one(access, offset)
+    if access.kind == "b":
+        return body.call(f"load_one_{token}", address, place)
+    return body.call(f"load_quad_{token}", address, place, left)
+
+
+class _Places:
+    """Coordinates and strides, worked out once for all operands."""
+
+    def __init__(self, program: Program, body: Body, first: int) -> None:
+        self._program, self._body = program, body
+        self._word = program.count_word + 1
+        inner = [self._next() for _ in range(program.rank - 1)]
+        if program.rank:
+            self._extents = self._four("extents4", [body.number(_ENDLESS), *inner], 1)
+            self._corner = body.call("corner", first, self._extents)
+        self._strides = [
+            self._four("strides4", [self._next() for _ in range(program.rank)], 0)
+            for _ in range(program.strides)
+        ]
+        self._offsets = [
+            self._next() if a.offset == FAR else body.number(int(a.offset))
+            for a in program.operands
+        ]
+
+    def offset(self, k: int) -> int:
+        """Give the offset of operand `k`."""
+        return self._offsets[k]
+
+    def one(self, access: Access, offset: int) -> int:
+        """Give the place of the first element."""
+        return self._body.call("place", self._corner, self._steps(access), offset)
+
+    def each(self, access: Access, offset: int, left: int) -> int:
+        """Give the places of the four elements."""
+        given = self._corner, self._extents, self._steps(access), offset, left
+        return self._body.call("places", *given)
+
+    def _steps(self, access: Access) -> int:
+        assert access.strides is not None
+        return self._strides[access.strides]
+
+    def _next(self) -> int:
+        self._word += 1
+        return self._body.call("push_word", self._body.number(self._word - 1))
+
+    def _four(self, maker: str, numbers: list[int], fill: int) -> int:
+        filled = [self._body.number(fill)] * (_RANK - len(numbers)) + numbers
+        return self._body.call(maker, *filled)

@@ -1,0 +1,127 @@
+"""Heads that go on with element-wise calls: the last dispatch of the head takes them along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from vkml_backend_vulkan.dispatch import PUSH_BYTES, Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.link.epilogue import Epilogue, Source, Store
+from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
+from vkml_backend_vulkan.lower.layout import collapse, token
+from vkml_backend_vulkan.lower.unpool import is_known
+from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_backend_vulkan.shaders.tables.conv import TILED
+from vkml_backend_vulkan.shaders.tables.library import LONG
+from vkml_backend_vulkan.shaders.tables.reduce import REDUCTIONS
+from vkml_core.dtypes import float32
+from vkml_core.plan import Operand, Slot
+from vkml_core.shapes import size
+
+EXTRA: Final = 4
+"""Addresses besides the head's own, as in hook.glsl."""
+MOST_LONG: Final = 1
+HEADS: Final = frozenset({"matmul", *TILED, "max_pool2d", "avg_pool2d", *REDUCTIONS})
+"""Operations whose kernels have frames."""
+_WHOLE_WORDS: Final = frozenset({"f32", "i32", "i64"})
+"""Dtypes of which an invocation may store one element."""
+_WINDOW: Final = 10
+"""Words of a window, which are constants in the frames of convolutions, from the fifth on."""
+
+
+def takes(work: Work, slots: Sequence[Slot]) -> bool:
+    """Whether a head's kernel has room for what follows it."""
+    head = work.calls[0]
+    return (
+        (head.op in HEADS or is_known(head))
+        and head.dtype is float32
+        and all(TOKENS[work.calls[k].dtype] in _WHOLE_WORDS for _, k in work.writes)
+        and sum(call.op in LONG for call in work.calls) <= MOST_LONG
+        and _describe(work, slots, "") is not None
+    )
+
+
+def lower(work: Work, slots: Sequence[Slot], head: Lowered) -> Lowered:
+    """Put what follows a head into its last dispatch. `head` writes slot `work.writes[0]`."""
+    *before, last = head.dispatches
+    described = _describe(work, slots, last.module)
+    assert described is not None
+    epilogue, addresses = described
+    out = Pointer(work.writes[0][0], 0)
+    given = [out if p == out else p for p in last.pointers]
+    extra = [*addresses[1:], *[out] * EXTRA][:EXTRA]
+    made = replace(_framed(last), module=epilogue.name, pointers=(*given, *extra))
+    assert 8 * len(made.pointers) + len(made.push) <= PUSH_BYTES
+    return replace(head, dispatches=(*before, made))
+
+
+def _framed(dispatch: Dispatch) -> Dispatch:
+    """Give the dispatch of a module's frame: a convolution's has the window in its constants."""
+    if not dispatch.module.startswith("conv."):
+        return dispatch
+    window = memoryview(dispatch.push[: 4 * _WINDOW]).cast("I")
+    constants = (*dispatch.constants, 0, 0, 0)[:4]
+    return replace(dispatch, push=dispatch.push[4 * _WINDOW :], constants=(*constants, *window))
+
+
+@dataclass(slots=True)
+class _Addresses:
+    """Numbers of addresses; what is at one place has one number."""
+
+    found: list[Pointer] = field(default_factory=list)
+
+    def number(self, pointer: Pointer) -> int:
+        """Give the number of an address."""
+        if pointer not in self.found:
+            self.found.append(pointer)
+        return self.found.index(pointer)
+
+
+def _describe(
+    work: Work, slots: Sequence[Slot], head: str
+) -> tuple[Epilogue, list[Pointer]] | None:
+    """Give the epilogue and its addresses, or None where it cannot be one. Operands of the head
+    are its own matter.
+    """
+    addresses = _Addresses()
+    stores = tuple(
+        Store(TOKENS[work.calls[k].dtype], k, addresses.number(Pointer(slot, 0)))
+        for slot, k in work.writes
+    )
+    used = sorted({a for call in work.calls[1:] for a in call.args if a >= 0})
+    operands = [_source(work.operands[a], slots, addresses) for a in used]
+    sources = tuple(o for o in operands if o is not None)
+    if len(sources) < len(used) or len(addresses.found) > 1 + EXTRA:
+        return None
+    places = {a: i for i, a in enumerate(used)}
+    calls = tuple(
+        replace(made, args=tuple(places.get(a, a) for a in made.args))
+        for made in (apply(work, slots, call) for call in work.calls[1:])
+    )
+    return Epilogue(head, stores, sources, calls), addresses.found
+
+
+def _source(operand: Operand, slots: Sequence[Slot], addresses: _Addresses) -> Source | None:
+    """Describe an operand, unless it is strided along two axes that do not become one."""
+    view, slot = operand.view, slots[operand.slot]
+    base = view.offset // QUAD * QUAD
+    offset = view.offset - base
+    axis = None
+    if not (view.is_contiguous and size(view.shape) > 1):
+        found = list(_axes(operand))
+        if len(found) > 1 or any(stride < 0 for *_, stride in found):
+            return None
+        axis = found[0] if found else (1, 1, 0)
+    address = addresses.number(Pointer(operand.slot, base * slot.dtype.itemsize))
+    return Source(token(slots, operand), offset, address, axis)
+
+
+def _axes(operand: Operand) -> Iterator[tuple[int, int, int]]:
+    """Give (elements of a step along it, extent, stride) of each axis with strides."""
+    extents, (strides,) = collapse(operand.view.shape, operand.view.strides)
+    inner = 1
+    for extent, stride in zip(extents[::-1], strides[::-1], strict=True):
+        if stride:
+            yield inner, extent, stride
+        inner *= extent

@@ -1,0 +1,23 @@
+"""Frames of fused heads: modules of other tables whose float32 results go to a hook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from vkml_backend_vulkan.shaders.table import Module
+from vkml_backend_vulkan.shaders.tables import conv, matmul, pool, reduce
+
+_ALL: Final = matmul.MODULES | conv.MODULES | pool.MODULES | reduce.MODULES
+HOOKED: Final = (
+    *("matmul.f32", "matmul.tile", "matmul.slices"),
+    *(f"conv.{op}.{kernel}" for op in conv.TILED for kernel in ("f32", "tile")),
+    *(f"pool.{op}.f32" for op in ("max_pool2d", "avg_pool2d", "max_unpool2d")),
+    *(f"reduce.{op}.f32" for op in reduce.REDUCTIONS),
+)
+"""Modules that have a frame of their own, called the same with HOOK after it."""
+HOOK: Final = ".hook"
+MODULES: Final[dict[str, Module]] = {
+    name + HOOK: replace(_ALL[name], defines=_ALL[name].defines | {"HOOK": "1"}, linked=True)
+    for name in HOOKED
+}

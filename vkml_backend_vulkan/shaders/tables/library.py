@@ -1,0 +1,71 @@
+"""The library that fused kernels are linked from, and their frame: from the element-wise rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from vkml_backend_vulkan.shaders.table import Module
+from vkml_backend_vulkan.shaders.tables import cast, elementwise
+
+_ONE: Final = elementwise.VALUE
+LONG: Final = frozenset(
+    {*elementwise.FILED, "div", "sqrt", "rsqrt", "reciprocal", "remainder", "floor_divide"}
+)
+"""Long functions: a loop over the four elements holds their code once."""
+
+
+def call_name(op: str, source: str, result: str) -> str:
+    """Name a function, without what says of how many elements; `source` is the last operand's."""
+    return f"cast_{source}_{result}" if op == "cast" else f"{op}_{source}"
+
+
+def _functions() -> Iterator[str]:
+    """Give the GLSL of each operation and dtype that cannot fail."""
+    for op, operands, result, expression in elementwise.expressions():
+        if not elementwise.fails(op, operands[-1]):
+            yield _scalar(call_name(op, operands[-1], result), operands, result, expression)
+            yield _quad(op, call_name(op, operands[-1], result), operands, result)
+    for source, row in cast.EXPRESSIONS.items():
+        for result, expression in row.items():
+            name = call_name("cast", source, result)
+            yield _scalar(name, (source,), result, expression)
+            yield _quad("cast", name, (source,), result)
+
+
+def _scalar(name: str, operands: tuple[str, ...], result: str, expression: str) -> str:
+    given = ", ".join(f"const {_ONE[t]} {x}" for t, x in zip(operands, "abc", strict=False))
+    return f"{_ONE[result]} call_{name}({given}) {{ return stored_{result}({expression}); }}\n"
+
+
+def _quad(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
+    given = ", ".join(f"const Quad_{t} {x}" for t, x in zip(operands, "abc", strict=False))
+    head = f"Quad_{result} quad_{name}({given})\n"
+    one = _of_parts(name, operands)
+    if op in elementwise.TWO_PHASES:
+        return head + _two_phases(op, one, result)
+    if op in LONG:
+        loop = f"for (uint i = 0u; i < 4u; i++) r[i] = {one.format('i')};"
+        return head + f"{{ {_ONE[result]} r[4]; {loop} return quad(r[0], r[1], r[2], r[3]); }}\n"
+    return head + f"{{ return quad({', '.join(one.format(f'{i}u') for i in range(4))}); }}\n"
+
+
+def _of_parts(name: str, operands: tuple[str, ...]) -> str:
+    parts = ", ".join(f"part({x}, {{0}})" for _, x in zip(operands, "abc", strict=False))
+    return f"call_{name}({parts})"
+
+
+def _two_phases(op: str, one: str, result: str) -> str:
+    """The first phases of the four side by side; the second where one leaves a rounding open."""
+    first = f"[[unroll]] for (uint i = 0u; i < 4u; i++) d[i] = first_{op}(part(a, i), r[i]);"
+    second = f"r[i] = d[i] ? stored_{result}(r[i]) : {one.format('i')};"
+    return (
+        f"{{ uint r[4]; bool d[4]; {first}\n  for (uint i = 0u; i < 4u; i++) {second}\n"
+        "  return quad(r[0], r[1], r[2], r[3]); }\n"
+    )
+
+
+MODULES: Final[dict[str, Module]] = {
+    "library": Module("library.comp", code="".join(_functions()), linked=True),
+    "fused.elementwise": Module("fused.comp", linked=True),
+}
