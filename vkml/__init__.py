@@ -4,6 +4,8 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 import vkml_core.methods as _methods
+from vkml_core.compile import compile
+from vkml_core.configuration import configuration
 from vkml_core.decisions import (
     Decision,
     decisions,
@@ -17,6 +19,7 @@ from vkml_core.errors import (
     ArgumentError,
     ArgumentTypeError,
     CheckpointError,
+    CompileError,
     DeviceError,
     DeviceLost,
     DivisionError,
@@ -44,7 +47,7 @@ _functions = {name: entry.function for name, entry in _PUBLIC.items() if name !=
 globals().update(_functions)
 
 
-_SUBMODULES = ("nn", "optim", "data", "serialize")
+_SUBMODULES = ("attribution", "nn", "optim", "data", "serialize")
 _SERIALIZE = ("Checkpoint", "load", "load_module", "save", "save_module")
 
 

@@ -9,6 +9,8 @@ from vkml_core.functional.creation import Device
 from vkml_core.functional.reduce import Dims
 from vkml_core.plan import Plan
 import numpy.typing as npt
+from vkml_core.compile import compile as compile
+from vkml_core.configuration import configuration as configuration
 from vkml_core.decisions import Decision as Decision
 from vkml_core.decisions import decisions as decisions
 from vkml_core.decisions import decisions_published as decisions_published
@@ -24,6 +26,7 @@ from vkml_core.dtypes import int64 as int64
 from vkml_core.errors import ArgumentError as ArgumentError
 from vkml_core.errors import ArgumentTypeError as ArgumentTypeError
 from vkml_core.errors import CheckpointError as CheckpointError
+from vkml_core.errors import CompileError as CompileError
 from vkml_core.errors import DeviceError as DeviceError
 from vkml_core.errors import DeviceLost as DeviceLost
 from vkml_core.errors import DivisionError as DivisionError
@@ -46,6 +49,7 @@ from vkml_core.runtime import eager_mode as eager_mode
 from vkml_core.runtime import is_eager as is_eager
 from vkml_core.runtime import set_eager as set_eager
 from vkml_core.tensor import Tensor as Tensor
+from vkml import attribution as attribution
 from vkml import data as data
 from vkml import nn as nn
 from vkml import optim as optim

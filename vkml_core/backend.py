@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkable
 
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
@@ -18,8 +18,11 @@ from vkml_core.dtypes import DType, Scalar
 from vkml_core.plan import Plan
 from vkml_core.shapes import Shape
 
-API_VERSION: Final = (1, 0)
-"""(major, minor): another major is refused; a higher minor only adds."""
+if TYPE_CHECKING:
+    from vkml_core.profile import SubmissionProfile
+
+API_VERSION: Final = (1, 1)
+"""(major, minor): another major is refused; a higher minor only adds. 1.1: `Profiling`."""
 
 Array = npt.NDArray[Any]
 DeviceKind = Literal["cpu", "discrete-gpu", "integrated-gpu", "virtual-gpu", "software", "other"]
@@ -114,6 +117,27 @@ class Device(Protocol):
 
     def report(self) -> Mapping[str, str]:
         """Describe driver, features, level and what is missing."""
+
+
+@runtime_checkable
+class Profiling(Protocol):
+    """What a device may have besides, since API 1.1, if its capabilities say `profiling`.
+
+    Once switched off it keeps what it had until it is switched on anew.
+    """
+
+    @property
+    def timestamps_supported(self) -> bool:
+        """Whether single dispatches are timed; else submissions are told without them."""
+
+    def set_profiling(self, on: bool) -> None:
+        """Time what is submitted from now on, and forget what was kept; or stop."""
+
+    def profile_records(self) -> Sequence[SubmissionProfile]:
+        """Give the submissions kept, oldest first; waits for those that are not finished."""
+
+    def set_profile_history(self, most: int) -> None:
+        """Keep the newest `most` submissions."""
 
 
 @runtime_checkable

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from vkml_core.backend import Capabilities, DeviceKind
+from vkml_core.backend import Capabilities, DeviceKind, Profiling
+from vkml_core.errors import DeviceError
 from vkml_core.plugins import canonical, default_device, open_device, reopen_device
+from vkml_core.profile import SubmissionProfile
 
 
 class device(str):
@@ -57,6 +59,41 @@ class device(str):
         DeviceError.
         """
         reopen_device(self)
+
+    @property
+    def timestamps_supported(self) -> bool:
+        """Whether profiling times single kernels here."""
+        opened = open_device(self)
+        return isinstance(opened, Profiling) and opened.timestamps_supported
+
+    def set_profiling(self, on: bool) -> None:
+        """Time what is submitted from now on (True), or stop; True forgets what was kept.
+
+        Raises DeviceError where the device cannot profile.
+        """
+        self._profiling().set_profiling(bool(on))
+
+    def profile_records(self) -> Sequence[SubmissionProfile]:
+        """Give the submissions that were profiled and are kept, oldest first."""
+        return self._profiling().profile_records()
+
+    def last_profile(self) -> SubmissionProfile | None:
+        """Give the newest submission that was profiled, or None."""
+        found = self.profile_records()
+        return found[-1] if found else None
+
+    def set_profile_history(self, most: int) -> None:
+        """Keep the newest `most` submissions. Raises ArgumentError."""
+        self._profiling().set_profile_history(most)
+
+    def _profiling(self) -> Profiling:
+        opened = open_device(self)
+        if not isinstance(opened, Profiling):
+            raise DeviceError(
+                f"{self!s}: its backend does not profile: it lacks the optional members of "
+                "vkml_core.backend.Profiling"
+            )
+        return opened
 
     def __repr__(self) -> str:
         return f"device('{self!s}')"

@@ -55,6 +55,10 @@ class UnsupportedOpError(Error, NotImplementedError):
 NotImplementedError_ = UnsupportedOpError
 
 
+class CompileError(Error, RuntimeError):
+    """A step that `vkml.compile` cannot replay; the message says what to do instead."""
+
+
 class CheckpointError(Error, ValueError):
     """A file that is not a checkpoint, is damaged, or holds what vkml does not have."""
 

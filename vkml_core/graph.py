@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ref
 
 from pydantic import ValidationError
 
+from vkml_core import spans
 from vkml_core.dtypes import DType, Scalar, check_scalar
 from vkml_core.errors import ArgumentTypeError, DeviceError, DTypeError
+from vkml_core.live import Feed, Source
 from vkml_core.ops.spec import REGISTRY, OpSpec
 from vkml_core.shapes import Shape
 
@@ -27,11 +29,67 @@ if TYPE_CHECKING:
 _serials: Final = itertools.count()
 
 
+class Tracing(Protocol):
+    """What a step that is being compiled is told of (`vkml_core.compile.trace`)."""
+
+    def number(self, value: Scalar, stored: Scalar, dtype: DType) -> Source:
+        """Give where a number of the program comes from."""
+
+    def read(self, nodes: Sequence[Node]) -> None:
+        """Values are wanted now: raise CompileError if they depend on what the step is given."""
+
+    def assigned(self, tensor: Tensor) -> None:
+        """A tensor was given a new value."""
+
+    def adopts(self, tensor: Tensor) -> None:
+        """A tensor is about to become another leaf: raise CompileError if it is not the step's."""
+
+    def reads_gradient(self, tensor: Tensor) -> None:
+        """The gradient of a tensor was looked at, or is about to be added to."""
+
+    def sets_gradient(self, tensor: Tensor) -> None:
+        """The gradient of a tensor is about to be replaced."""
+
+    def feed(self, key: Hashable, make: Callable[[], Feed]) -> Feed:
+        """Give the source of changing numbers of that key, made when it is first asked for."""
+
+    def refuse(self, what: str, advice: str) -> None:
+        """Raise CompileError: this cannot be part of a step."""
+
+    def outside(self) -> AbstractContextManager[None]:
+        """Inside, what is recorded is not part of the step."""
+
+    def keeps(self, tensors: Iterable[Tensor]) -> None:
+        """Tensors made by the step, already computed, are state from now on."""
+
+    def numbers(self) -> AbstractContextManager[list[Hashable]]:
+        """Give a list that has, afterwards, the key of every number recorded inside."""
+
+    def undo(self, how: Callable[[], object]) -> None:
+        """Call `how` if the step cannot be traced."""
+
+
 class _Mode(threading.local):
     grad = True
+    trace: Tracing | None = None
 
 
 _mode: Final = _Mode()
+
+
+def tracing() -> Tracing | None:
+    """Give the trace of the step that this thread is compiling, or None."""
+    return _mode.trace
+
+
+def set_tracing(trace: Tracing | None) -> None:
+    """Tell what this thread records to a trace, or to nobody."""
+    _mode.trace = trace
+
+
+def next_serial() -> int:
+    """Give a number that is above the serials of all nodes so far, and below those to come."""
+    return next(_serials)
 
 
 def grad_enabled() -> bool:
@@ -73,7 +131,8 @@ class Node:
     """One value of the graph: an operation, its inputs and attributes, shape, dtype, device.
 
     `serial` grows in program order, so sorting by it is a topological order. `owner` is set on
-    the leaves of autograd: the tensor that collects the gradient.
+    the leaves of autograd: the tensor that collects the gradient. `source` is where the number of
+    a `full` leaf comes from, in a step that is being compiled.
     """
 
     __slots__ = (
@@ -87,6 +146,7 @@ class Node:
         "requires_grad",
         "serial",
         "shape",
+        "source",
         "storage",
         "value",
     )
@@ -113,6 +173,7 @@ class Node:
         self.requires_grad = requires_grad
         self.value = value
         self.storage = storage
+        self.source: Source | None = None
         self.owner: ref[Tensor] | None = None
         self.serial = next(_serials)
 
@@ -150,7 +211,10 @@ def _operand(like: Node, value: Node | Scalar) -> Node:
 def full(shape: Shape, value: Scalar, dtype: DType, device: str) -> Node:
     """Make a leaf whose every element is `value`, which is an input of the plan, never baked."""
     stored = check_scalar(value, dtype)
-    return Node(REGISTRY["full"], (), None, shape, dtype, device, value=stored)
+    node = Node(REGISTRY["full"], (), None, shape, dtype, device, value=stored)
+    if _mode.trace is not None:
+        node.source = _mode.trace.number(value, stored, dtype)
+    return node
 
 
 def const(like: Node, value: Scalar) -> Node:
@@ -165,27 +229,33 @@ def data(storage: Storage, shape: Shape, dtype: DType, device: str) -> Node:
 
 def apply(spec: OpSpec, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
     """Record one operation. Inputs must be on one device and of dtypes that the row takes."""
-    device = inputs[0].device
-    for other in inputs:
-        if other.device != device:
-            raise DeviceError(
-                f"{spec.name}: inputs are on {device} and {other.device}; "
-                "one graph runs on one device, move one of them with .to(device)"
+    collector = spans.active
+    depth = 0 if collector is None else collector.enter(spans.Phase.RECORD)
+    try:
+        device = inputs[0].device
+        for other in inputs:
+            if other.device != device:
+                raise DeviceError(
+                    f"{spec.name}: inputs are on {device} and {other.device}; "
+                    "one graph runs on one device, move one of them with .to(device)"
+                )
+        if inputs[0].dtype not in spec.dtypes:
+            takes = ", ".join(sorted(t.name for t in spec.dtypes))
+            raise DTypeError(
+                f"{spec.name}: does not take {inputs[0].dtype.name}; it takes {takes}, "
+                "convert with .to(dtype)"
             )
-    if inputs[0].dtype not in spec.dtypes:
-        takes = ", ".join(sorted(t.name for t in spec.dtypes))
-        raise DTypeError(
-            f"{spec.name}: does not take {inputs[0].dtype.name}; it takes {takes}, "
-            "convert with .to(dtype)"
+        shape, dtype = spec.infer(inputs, attrs)
+        needs = (
+            _mode.grad
+            and dtype.is_floating_point
+            and spec.differentiable
+            and any(i.requires_grad for i in inputs)
         )
-    shape, dtype = spec.infer(inputs, attrs)
-    needs = (
-        _mode.grad
-        and dtype.is_floating_point
-        and spec.differentiable
-        and any(i.requires_grad for i in inputs)
-    )
-    return Node(spec, inputs, attrs, shape, dtype, device, requires_grad=needs)
+        return Node(spec, inputs, attrs, shape, dtype, device, requires_grad=needs)
+    finally:
+        if collector is not None:
+            collector.leave(depth)
 
 
 class _Build:

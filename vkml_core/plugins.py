@@ -10,7 +10,7 @@ import difflib
 import logging
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,8 @@ _KINDS: Final[dict[DeviceKind, tuple[int, str]]] = {
 _ORACLE: Final = 4
 """The preference of `CPU` itself: after other CPU backends, before software rasterisers."""
 Offer = tuple[str, DeviceInfo]
+Opened = Callable[[str, Device], None]
+"""Is told the canonical name of a device and the device."""
 _log: Final = logging.getLogger("vkml.devices")
 
 
@@ -55,6 +57,7 @@ class Devices:
         self.backends = backends or Backends()
         self._opened: dict[str, Device] = {}
         self._failures: dict[str, Failure] = {}
+        self._watching: list[Opened] = []
         self._lock = threading.RLock()
 
     def canonical(self, name: object) -> str:
@@ -89,6 +92,23 @@ class Devices:
             before = self._opened.get(key)
             self._opened = {n: d for n, d in self._opened.items() if d is not before}
             return self.open(key)
+
+    def opened(self) -> dict[str, Device]:
+        """Give the devices that are open, by their canonical names."""
+        with self._lock:
+            return {_join(*_split(name)): device for name, device in self._opened.items()}
+
+    def watch(self, told: Opened) -> None:
+        """Tell of every device that is open, now, and of each that will be opened."""
+        with self._lock:
+            self._watching.append(told)
+            for name, device in self.opened().items():
+                told(name, device)
+
+    def unwatch(self, told: Opened) -> None:
+        """Tell no more."""
+        with self._lock:
+            self._watching.remove(told)
 
     def available(self) -> list[str]:
         """List the devices of every backend that works, without opening them."""
@@ -192,6 +212,8 @@ class Devices:
         severity = logging.INFO if capabilities.level == "exact" else logging.WARNING
         _log.log(severity, "opened %s: %s, level %s", key, infos[index].name, capabilities.level)
         self._opened[key] = device
+        for told in self._watching:
+            told(key, device)
         return device
 
     def _ready(self, source: Source) -> tuple[Backend, tuple[DeviceInfo, ...]]:
@@ -255,3 +277,6 @@ sources: Final = _DEVICES.backends.sources
 register_backend: Final = _DEVICES.backends.register
 register_plugin: Final = _DEVICES.backends.register_plugin
 unregister_backend: Final = _DEVICES.unregister
+opened_devices: Final = _DEVICES.opened
+watch_devices: Final = _DEVICES.watch
+unwatch_devices: Final = _DEVICES.unwatch

@@ -7,16 +7,19 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from vkml_core import spans
 from vkml_core.backend import Device, Executable
 from vkml_core.errors import DeviceError
-from vkml_core.graph import Node, Storage, pending_inputs, reachable
+from vkml_core.graph import Node, Storage, pending_inputs, reachable, tracing
+from vkml_core.holders import overwritten
 from vkml_core.plan import Plan
 from vkml_core.plugins import open_device
 from vkml_core.schedule import Scheduled, schedule
 from vkml_core.settings import settings
+from vkml_core.spans import Phase
 
 if TYPE_CHECKING:
     from vkml_core.tensor import Tensor
@@ -56,17 +59,20 @@ def eager_mode(on: bool = True) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
+    """A plan made ready: for the device of that name, as it was opened."""
+
     name: str
     device: Device
     scheduled: Scheduled
     executable: Executable
 
 
-_cache: Final[OrderedDict[Hashable, _Entry]] = OrderedDict()
+_cache: Final[OrderedDict[Hashable, Entry]] = OrderedDict()
 _devices: Final[dict[str, Device]] = {}
 """Devices that plans are kept for, by name."""
-_lock: Final = threading.RLock()
+lock: Final = threading.RLock()
+"""Held while anything runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ def register_output(tensor: Tensor) -> None:
 
     So a loss that is kept and read later holds neither the graph nor the parameters of its step.
     """
+    if tracing() is not None:
+        return
     key = id(tensor)
     _outputs[key] = ref(tensor, lambda _: _outputs.pop(key, None))
 
@@ -97,6 +105,10 @@ def register_assignment(tensor: Tensor, before: Node) -> None:
     A second assignment to the same tensor first computes what is pending: that keeps a loop that
     reads no value from growing one graph for ever.
     """
+    trace = tracing()
+    if trace is not None:
+        trace.assigned(tensor)
+        return
     key = id(tensor)
     if key in _pending:
         realize([before])
@@ -109,11 +121,18 @@ def realize(nodes: Iterable[Node]) -> None:
     If that fails, the pending assignments are computed by themselves; if they fail too, all of
     them are taken back. Nothing else is changed.
     """
+    trace = tracing()
+    if trace is not None:
+        nodes = list(nodes)
+        trace.read(nodes)
+        with trace.outside():
+            realize(nodes)
+        return
     wanted: dict[str, list[Node]] = {}
     for node in nodes:
         if node.storage is None:
             wanted.setdefault(node.device, []).append(node)
-    with _lock:
+    with spans.span(Phase.PLAN), lock:
         for device, roots in wanted.items():
             _realize_on(device, roots)
 
@@ -164,17 +183,25 @@ def _keep_or_take_back(device: str, waiting: dict[int, _Pending]) -> None:
 
 
 def _run(device: str, roots: Sequence[Node]) -> None:
+    """Compute `roots`; pending assignments overwrite in place what nobody else holds."""
     order = reachable(roots, pending_inputs)
-    entry = _prepare(device, order, roots)
+    free, also = overwritten(order, roots, _updates(_waiting(device)))
+    roots = [*roots, *also]
+    entry = prepare(device, order, roots, free)
     plan, opened = entry.scheduled, entry.device
-    buffers = [_buffer(order[i], opened) for i in plan.inputs]
+    buffers = [buffer_of(order[i], opened) for i in plan.inputs]
     numbers = [order[i].value for i in plan.scalars]
-    results = entry.executable.run(buffers, [n for n in numbers if n is not None])
+    with spans.span(Phase.SUBMIT):
+        results = entry.executable.run(buffers, [n for n in numbers if n is not None])
+    known = {id(n.storage.buffer): n.storage for n in order if n.storage is not None}
     for root, buffer in zip(roots, results, strict=True):
-        root.settle(Storage(buffer, opened))
+        storage = known.get(id(buffer))
+        if storage is None:
+            storage = known[id(buffer)] = Storage(buffer, opened)
+        root.settle(storage)
 
 
-def _buffer(node: Node, opened: Device) -> object:
+def buffer_of(node: Node, opened: Device) -> Any:
     """Give a leaf's buffer. Raises DeviceError if it is not on the device that runs."""
     assert node.storage is not None
     if node.storage.device is not opened:
@@ -185,18 +212,34 @@ def _buffer(node: Node, opened: Device) -> object:
     return node.storage.buffer
 
 
-def _prepare(device: str, order: Sequence[Node], roots: Sequence[Node]) -> _Entry:
-    """Find the plan of a graph of this structure, or make it."""
+def prepare(
+    device: str, order: Sequence[Node], roots: Sequence[Node], donate: Sequence[Node] = ()
+) -> Entry:
+    """Find the plan of a graph of this structure, or make it; `donate` as in `schedule`."""
     opened = _current(device)
-    key = (device, *structure(order, roots))
-    entry = _cache.get(key)
+    key = (device, *structure(order, roots, donate))
+    entry = find_plan(key, opened)
     if entry is None:
-        scheduled = schedule(order, roots, capabilities=opened.capabilities())
-        entry = _Entry(device, opened, scheduled, opened.compile(scheduled.plan))
-        _cache[key] = entry
-        if len(_cache) > CACHE_SIZE:
-            _cache.popitem(last=False)
+        scheduled = schedule(order, roots, donate=donate, capabilities=opened.capabilities())
+        entry = keep_plan(key, device, opened, scheduled)
+    return entry
+
+
+def find_plan(key: Hashable, opened: Device) -> Entry | None:
+    """Give the plan that is kept under a key, unless it is another device's by now."""
+    entry = _cache.get(key)
+    if entry is None or entry.device is not opened:
+        return None
     _cache.move_to_end(key)
+    return entry
+
+
+def keep_plan(key: Hashable, device: str, opened: Device, scheduled: Scheduled) -> Entry:
+    """Compile a plan and keep it; what was not used for longest is forgotten."""
+    entry = Entry(device, opened, scheduled, opened.compile(scheduled.plan))
+    _cache[key] = entry
+    if len(_cache) > CACHE_SIZE:
+        _cache.popitem(last=False)
     return entry
 
 
@@ -230,19 +273,25 @@ def _is_of(nodes: Sequence[Node], opened: Device) -> bool:
     return all(n.storage is None or n.storage.device is opened for n in leaves)
 
 
-def structure(order: Sequence[Node], roots: Sequence[Node]) -> tuple[Hashable, Hashable]:
+def structure(
+    order: Sequence[Node], roots: Sequence[Node], donate: Sequence[Node] = ()
+) -> tuple[Hashable, ...]:
     """Give what two graphs have in common when one plan serves both.
 
-    The buffers of `data` leaves and the numbers of `full` leaves are not part of it.
+    The buffers of `data` leaves and the numbers of `full` leaves are not part of it; which numbers
+    are known to be the same is.
     """
     place = {n.serial: i for i, n in enumerate(order)}
+    same: dict[Hashable, int] = {}
     rows: list[Hashable] = []
-    for n in order:
+    for i, n in enumerate(order):
         if n.storage is not None or not n.inputs:
-            rows.append((n.storage is None, n.shape, n.dtype))
+            first = None if n.source is None else same.setdefault((n.source.key, n.dtype), i)
+            rows.append((n.storage is None, n.shape, n.dtype, first))
         else:
             rows.append((n.op.name, n.attrs, tuple(place[i.serial] for i in n.inputs)))
-    return tuple(rows), tuple(place[r.serial] for r in roots)
+    given = tuple(place[n.serial] for n in donate)
+    return tuple(rows), tuple(place[r.serial] for r in roots), given
 
 
 def plan_of(nodes: Sequence[Node]) -> Plan:
@@ -254,12 +303,15 @@ def plan_of(nodes: Sequence[Node]) -> Plan:
     waiting = [*_updates(_waiting(device)), *_differentiated(device).values()]
     roots = _unique([*nodes, *waiting])
     order = reachable(roots, pending_inputs)
-    return schedule(order, roots, capabilities=open_device(device).capabilities()).plan
+    del waiting
+    free, also = overwritten(order, roots, _updates(_waiting(device)))
+    able = open_device(device).capabilities()
+    return schedule(order, [*roots, *also], donate=free, capabilities=able).plan
 
 
 def cached_plans() -> list[Plan]:
     """Give the plans kept: those of what was computed last."""
-    with _lock:
+    with lock:
         return [entry.scheduled.plan for entry in _cache.values()]
 
 

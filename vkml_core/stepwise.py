@@ -8,6 +8,7 @@ may be float32 and is narrowed here, once.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ from vkml_core.dtypes import DType, Scalar
 from vkml_core.errors import DeviceError, OutOfMemoryError, UnsupportedOpError
 from vkml_core.host_memory import HostBuffer, HostMemory
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
+from vkml_core.profile import Dispatch, History, SubmissionProfile
 from vkml_core.shapes import Shape
 
 Kernel = Callable[..., Array]
@@ -72,7 +74,9 @@ class StepwiseDevice:
         self.memory = HostMemory()
         self.submissions = 0
         self.dispatches = 0
-        self._capabilities = Capabilities(level=level, ops=frozenset(table))
+        self.history = History()
+        self.profiling = False
+        self._capabilities = Capabilities(level=level, ops=frozenset(table), profiling=True)
 
     def capabilities(self) -> Capabilities:
         """Tell what it can do: the operations of its table, one call in a step."""
@@ -121,6 +125,25 @@ class StepwiseDevice:
             "operations": str(len(self.table)),
         }
 
+    @property
+    def timestamps_supported(self) -> bool:
+        """Whether single steps are timed: always."""
+        return True
+
+    def set_profiling(self, on: bool) -> None:
+        """Time the steps of every run from now on, and forget what was kept; or stop."""
+        if on:
+            self.history.clear()
+        self.profiling = on
+
+    def profile_records(self) -> Sequence[SubmissionProfile]:
+        """Give the runs kept, oldest first."""
+        return self.history.records()
+
+    def set_profile_history(self, most: int) -> None:
+        """Keep the newest `most` runs. Raises ArgumentError."""
+        self.history.keep(most)
+
     def out_of_memory(self, what: str) -> OutOfMemoryError:
         """Make the error of an allocation that failed."""
         return OutOfMemoryError(
@@ -144,16 +167,23 @@ class StepwiseExecutable:
         arrays = {slot: buffer.array for slot, buffer in given.items()}
         made: dict[int, HostBuffer] = {}
         device.submissions += 1
+        timed: list[Dispatch] | None = [] if device.profiling else None
+        began = 0 if timed is None else time.perf_counter_ns()
         with np.errstate(all="ignore"):
             for slot, number in zip(plan.scalars, scalars, strict=True):
                 arrays[slot] = np.array(number, plan.slots[slot].dtype.numpy)
             for step in self._steps:
-                made[step.write] = self._step(step, arrays)
+                if timed is None:
+                    made[step.write] = self._step(step, arrays)
+                else:
+                    made[step.write] = self._timed(step, arrays, timed)
                 arrays[step.write] = made[step.write].array
                 for slot in step.free:
                     del arrays[slot], made[slot]
         for slot in given.keys() & made.keys():
             given[slot].array = made[slot].array
+        if timed is not None:
+            self._keep(began, timed)
         return [given[slot] if slot in given else made[slot] for slot in plan.outputs]
 
     def _step(self, step: _Step, arrays: Mapping[int, Array]) -> HostBuffer:
@@ -173,6 +203,20 @@ class StepwiseExecutable:
         except MemoryError as error:
             calls = " → ".join(f"{c.op} {c.dtype.name}{c.shape}" for c, _ in step.calls)
             raise self._device.out_of_memory(f"step {step.index}: {calls}") from error
+
+    def _timed(self, step: _Step, arrays: Mapping[int, Array], timed: list[Dispatch]) -> HostBuffer:
+        start = time.perf_counter_ns()
+        made = self._step(step, arrays)
+        name = " + ".join(call.op for call, _ in step.calls)
+        timed.append(Dispatch(step.index, name, start, time.perf_counter_ns()))
+        return made
+
+    def _keep(self, began: int, timed: list[Dispatch]) -> None:
+        ended, device = time.perf_counter_ns(), self._device
+        number = device.submissions
+        device.history.add(
+            SubmissionProfile(number, self._plan, began, ended, tuple(timed), {}, "host")
+        )
 
     def _call(self, call: Call, kernel: Kernel, args: Iterable[Array]) -> Array:
         how = self._device.conversions

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from vkml_core import autograd, graph, runtime
+from vkml_core import autograd, graph, runtime, spans
 from vkml_core.device import device as Device
 from vkml_core.dtypes import DType, Scalar
 from vkml_core.errors import ArgumentTypeError, DeviceError, DTypeError, GradientError, ShapeError
@@ -125,6 +125,9 @@ class Tensor(Methods):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that `backward` has summed up here, or None."""
+        trace = graph.tracing()
+        if trace is not None:
+            trace.reads_gradient(self)
         return self._grad
 
     @grad.setter
@@ -135,6 +138,9 @@ class Tensor(Methods):
             raise ShapeError(
                 f"grad: got {value.dtype.name}{value.shape}, expected {self.dtype.name}{self.shape}"
             )
+        trace = graph.tracing()
+        if trace is not None:
+            trace.sets_gradient(self)
         self._grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -153,6 +159,9 @@ class Tensor(Methods):
 
     def adopt(self, node: Node, requires_grad: bool) -> None:
         """Stand for `node` from now on, as a leaf of autograd."""
+        trace = graph.tracing()
+        if trace is not None:
+            trace.adopts(self)
         with graph.no_grad():
             leaf = build.detach(node)
         if node.storage is not None:
@@ -175,7 +184,8 @@ class Tensor(Methods):
         `gradient` has this tensor's shape and may be left out for one element. Afterwards the
         history is dropped unless `retain_graph`.
         """
-        backward([self], [gradient])
+        with spans.span(spans.Phase.RECORD):
+            backward([self], [gradient])
         if not retain_graph and self.node.owner is None:
             self.node = build.detach(self.node)
             self._spent = True
@@ -192,7 +202,8 @@ class Tensor(Methods):
         self.realize()
         storage = self.node.storage
         assert storage is not None
-        return storage.device.download(storage.buffer, self.shape, self.dtype)
+        with spans.span(spans.Phase.READ):
+            return storage.device.download(storage.buffer, self.shape, self.dtype)
 
     def item(self) -> Scalar:
         """Give the value of a one-element tensor as a Python number."""
@@ -291,15 +302,15 @@ def fit(src: object, dest: Tensor) -> Node:
             got = type(src).__name__
             raise ArgumentTypeError(f"assign: expected a Tensor or a number, got {got}")
         return graph.const(dest.node, src.item() if isinstance(src, np.generic) else src)
-    if src.device != dest.device:
+    node, like = src.node, dest.node
+    if node.device != like.device:
         raise DeviceError(
-            f"assign: the source is on {src.device}, the tensor on {dest.device}; "
+            f"assign: the source is on {node.device}, the tensor on {like.device}; "
             "move the source with .to(device)"
         )
-    node = src.node
-    if node.dtype is not dest.dtype:
-        node = build.cast(node, dtype=dest.dtype)
-    return node if node.shape == dest.shape else build.expand(node, shape=dest.shape)
+    if node.dtype is not like.dtype:
+        node = build.cast(node, dtype=like.dtype)
+    return node if node.shape == like.shape else build.expand(node, shape=like.shape)
 
 
 def seed_gradient(output: Tensor, gradient: Tensor | None) -> Node:
@@ -338,8 +349,11 @@ def backward(outputs: list[Tensor], seeds: list[Tensor | None]) -> None:
         leaves = graph.reachable([o.node for o in outputs], autograd.history)
         collected = [Tensor(totals[n.serial]) for n in leaves if n.serial in totals]
         owners = [n.owner() for n in leaves if n.serial in totals and n.owner is not None]
+        trace = graph.tracing()
         for owner, new in zip(owners, collected, strict=True):
             if owner is not None:
+                if trace is not None:
+                    trace.reads_gradient(owner)
                 owner._grad = new if owner._grad is None else owner._grad + new
         if runtime.is_eager():
             runtime.realize([o._grad.node for o in owners if o is not None and o._grad is not None])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vkml_nn.replay import CHANGES
+
 Hook = Callable[..., Any]
 
 
@@ -18,11 +20,13 @@ class Hooks:
         """Register a hook."""
         handle = RemovableHandle(self)
         self._hooks[handle] = hook
+        CHANGES.note()
         return handle
 
     def discard(self, handle: RemovableHandle) -> None:
         """Forget the hook of a handle."""
         self._hooks.pop(handle, None)
+        CHANGES.note()
 
     def fold(self, value: Any, call: Callable[[Hook, Any], Any]) -> Any:
         """Pass `value` from hook to hook; one that gives None leaves it as it is."""

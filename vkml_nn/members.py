@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from vkml_core.errors import ArgumentError, ArgumentTypeError, Error
 from vkml_core.tensor import Tensor
 from vkml_nn.parameter import Parameter
+from vkml_nn.replay import CHANGES
 
 if TYPE_CHECKING:
     from vkml_nn.module import Module
@@ -39,6 +40,8 @@ class Members:
         return next((table for _, table in self._tables() if name in table), None)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self.__dict__.get(name, CHANGES) is not value:
+            CHANGES.note()
         known = self._table_of(name)
         if isinstance(value, Parameter | Members):
             kind = Parameter if isinstance(value, Parameter) else Members
@@ -63,12 +66,14 @@ class Members:
         return table[name]
 
     def __delattr__(self, name: str) -> None:
+        CHANGES.note()
         if self._table_of(name) is None:
             object.__delattr__(self, name)
         else:
             self._remove(name)
 
     def _remove(self, name: str) -> None:
+        CHANGES.note()
         self.__dict__.pop(name, None)
         self._transient.discard(name)
         for _, table in self._tables():
@@ -87,6 +92,7 @@ class Members:
         if value is not None and not isinstance(value, kind):
             got = type(value).__name__
             raise ArgumentTypeError(f"{owner}: {name}: expected a {wanted} or None, got {got}")
+        CHANGES.note()
         table[name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:

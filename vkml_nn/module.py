@@ -8,11 +8,14 @@ from typing import Any, Self, TypeVar
 from vkml_core.dtypes import float32
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.functional.creation import zeros_like
+from vkml_core.graph import tracing
+from vkml_core.spans import Phase, span
 from vkml_core.tensor import Tensor
 from vkml_nn import random_state, state
 from vkml_nn.hooks import Hook, Hooks, RemovableHandle
 from vkml_nn.members import Members
 from vkml_nn.parameter import Parameter
+from vkml_nn.replay import visit
 from vkml_nn.summary import Summary, summarise
 
 T = TypeVar("T")
@@ -51,9 +54,13 @@ class Module(Members):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the hooks around forward()."""
-        inputs = self._pre_hooks.fold(args, self._call_pre_hook)
-        output = self.forward(*inputs, **kwargs)
-        return self._hooks.fold(output, lambda hook, value: hook(self, inputs, value))
+        trace = tracing()
+        if trace is not None:
+            visit(trace, self)
+        with span(Phase.RECORD):
+            inputs = self._pre_hooks.fold(args, self._call_pre_hook)
+            output = self.forward(*inputs, **kwargs)
+            return self._hooks.fold(output, lambda hook, value: hook(self, inputs, value))
 
     def _call_pre_hook(self, hook: Hook, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         changed = hook(self, args)

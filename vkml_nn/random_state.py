@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vkml_core.errors import ArgumentError, ArgumentTypeError
+from vkml_core.graph import tracing
+from vkml_core.live import Source, live
 from vkml_core.shapes import to_int
 
 if TYPE_CHECKING:
@@ -26,8 +28,47 @@ class SeededCalls:
 
     def next_call(self) -> tuple[int | None, int]:
         """Give the seed and the offset of the next draw, and count it."""
+        trace = tracing()
+        if trace is not None:
+            calls: Any = trace.feed((SeededCalls, id(self)), lambda: _Calls(self))
+            return self.seed, calls.next()
         self.calls += 1
         return self.seed, self.calls - 1
+
+
+class _Calls:
+    """The draws of one module in a compiled step, as a feed of their offsets."""
+
+    def __init__(self, module: SeededCalls) -> None:
+        self.module = module
+        self.first = module.calls
+        self.count = 0
+
+    def next(self) -> int:
+        """Give the live offset of one more draw."""
+        i, self.count = self.count, self.count + 1
+        key = "draw", id(self.module), i
+        offset: int = live(self.first + i, Source(key, lambda: self.first + i, self))
+        return offset
+
+    def begin(self) -> None:
+        """Nothing has to be remembered."""
+
+    def holds(self) -> bool:
+        """Nothing was decided by these numbers."""
+        return True
+
+    def take(self) -> bool:
+        """Look where the module is."""
+        self.first = self.module.calls
+        return True
+
+    def keep(self) -> None:
+        """Count the draws, past the members of a module, which cost more."""
+        vars(self.module)["calls"] = self.first + self.count
+
+    def give_back(self) -> None:
+        """Nothing was counted yet."""
 
 
 def _seeded(module: Module) -> dict[str, SeededCalls]:

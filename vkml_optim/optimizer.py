@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from vkml_core.dtypes import float32
 from vkml_core.errors import ArgumentTypeError
 from vkml_core.functional.creation import zeros_like
 from vkml_core.functional.execution import assign
-from vkml_core.graph import enable_grad, no_grad
+from vkml_core.graph import enable_grad, no_grad, tracing
+from vkml_core.spans import Phase, span
 from vkml_core.tensor import Tensor
-from vkml_optim import state
+from vkml_optim import replay, state
 from vkml_optim.counts import Advance, advance
 from vkml_optim.options import REQUIRED, Option, checked
 from vkml_optim.params import checked_params, listed
@@ -75,18 +77,24 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with span(Phase.RECORD), no_grad():
             self._update()
         return loss
 
     def _update(self) -> None:
         """Work out all new values, assign them, and only then keep what is new in the state."""
         ready = self._ready()
+        trace = tracing()
+        if trace is not None:
+            replay.settle(self, ready, trace)
         counts = self._advance(ready)
-        common: dict[tuple[int, int], Shared] = {}
+        record = partial(self._values, counts=counts)
+        if trace is None:
+            news = record(ready)
+        else:
+            news = replay.feed_of(self, trace).record(ready, trace, record)
         dests, values = [a.held for a in counts.values()], [a.number for a in counts.values()]
-        for work in ready:
-            new, changed = self._updated(work, counts, common)
+        for work, (new, changed) in zip(ready, news, strict=True):
             dests += [work.param, *(work.state[k] for k in changed)]
             values += [new, *changed.values()]
         assign(dests, values)
@@ -94,6 +102,13 @@ class Optimizer:
             if work.state:
                 own = {STEP: counts[id(work.state[STEP])].held} if counts else {}
                 self.state[work.param] = work.state | own
+
+    def _values(
+        self, ready: Sequence[Work], counts: dict[int, Advance]
+    ) -> list[tuple[Tensor, State]]:
+        """Record every parameter's new value, and the state that changes."""
+        common: dict[tuple[int, int], Shared] = {}
+        return [self._updated(work, counts, common) for work in ready]
 
     def _ready(self) -> list[Work]:
         """List what has a gradient. New parameters on one device share one count."""

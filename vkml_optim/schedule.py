@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from vkml_core.errors import ArgumentError, ArgumentTypeError
+from vkml_core.graph import tracing
 from vkml_optim.checks import Check, at_least, instance, non_negative
 from vkml_optim.optimizer import Optimizer
 
@@ -45,6 +46,9 @@ class Schedule(ABC):
 
     def step(self) -> None:
         """Go on by one and set every group's "lr"; call it after the optimiser's step."""
+        trace = tracing()
+        if trace is not None:
+            trace.refuse(f"{self._name}.step()", "call it after the compiled step")
         self._go_to(self.last_epoch + 1)
         self._set()
 

@@ -23,10 +23,14 @@ from vkml_core import errors
 from vkml_core.errors import Error
 from vkml_core.ops.spec import REGISTRY
 
-ERRORS: Final = tuple(
-    sorted(
+_NEWER: Final = ("CompileError",)
+"""Errors that came after results had been recorded: they are counted last."""
+ERRORS: Final = (
+    *sorted(
         {x.__name__ for x in vars(errors).values() if isinstance(x, type) and issubclass(x, Error)}
-    )
+        - set(_NEWER)
+    ),
+    *_NEWER,
 )
 """Names of vkml's errors; a result holds the place of one, from 1."""
 LAYOUTS: Final = ("contiguous", "sliced")

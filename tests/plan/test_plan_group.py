@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from graphs import capabilities, leaf, plan_of
 
-from vkml_core.dtypes import float16, float32
+from vkml_core.dtypes import float16, float32, int32
 from vkml_core.graph import Node, build, pending_inputs, reachable
 from vkml_core.ops.rules import transpose
 from vkml_core.plan import Plan
 from vkml_core.schedule import schedule
 from vkml_core.schedule.group import group
 from vkml_core.schedule.lower import lower
+from vkml_core.shapes import View
 
 
 def steps(*roots: Node) -> list[list[str]]:
@@ -74,11 +75,60 @@ def test_what_is_asked_for_is_kept() -> None:
     assert steps(y, build.exp(y)) == [["neg"], ["exp"]]
 
 
-def test_what_is_read_in_another_order_or_shape_is_kept() -> None:
+def test_what_is_cheap_is_computed_in_the_order_in_which_it_is_read() -> None:
     y = build.neg(leaf(4, 4))
+    assert steps(build.exp(transpose(y))) == [["neg", "exp"]]
+    assert steps(build.exp(build.expand(y, shape=(2, 4, 4)))) == [["neg", "exp"]]
+    (step,) = plan_of([build.exp(transpose(y))], fusion=True).plan.steps
+    assert step.operands[0].view == View((4, 4), (1, 4))
+
+
+def test_what_is_not_cheap_is_not_computed_again() -> None:
+    y = build.exp(leaf(4, 4))
+    assert steps(build.neg(transpose(y))) == [["exp"], ["neg"]]
+    assert steps(build.neg(build.expand(y, shape=(2, 4, 4)))) == [["exp"], ["neg"]]
+    long = build.neg(build.neg(build.neg(build.neg(leaf(4, 4)))))
+    assert steps(build.exp(transpose(long))) == [["neg"] * 4, ["exp"]]
+
+
+def test_the_same_elements_in_another_shape_are_one_step() -> None:
+    y = build.exp(leaf(4, 4))
+    assert steps(build.neg(build.reshape(y, shape=(16,)))) == [["exp", "neg"]]
+    total = build.reshape(build.sum(leaf(4, 5), axes=(1,)), shape=(4, 1))
+    assert steps(build.log(total)) == [["sum", "log"]]
+    (step,) = plan_of([build.log(total) + leaf(4, 1)], fusion=True).plan.steps
+    assert {c.shape for c in step.calls} == {(4,)}
+
+
+def test_strides_that_cannot_be_expressed_keep_steps_apart() -> None:
+    y = build.neg(transpose(leaf(4, 5)))
+    assert steps(build.exp(build.reshape(y, shape=(20,)))) == [["neg"], ["exp"]]
     assert steps(build.exp(transpose(y))) == [["neg"], ["exp"]]
-    assert steps(build.exp(build.expand(y, shape=(2, 4, 4)))) == [["neg"], ["exp"]]
-    assert steps(build.exp(build.reshape(y, shape=(16,)))) == [["neg"], ["exp"]]
+
+
+def test_what_is_read_through_two_views_is_kept() -> None:
+    y = build.neg(leaf(4, 4))
+    assert steps(build.mul(y, transpose(y))) == [["neg"], ["mul"]]
+
+
+def test_a_product_that_is_read_transposed_is_computed_transposed() -> None:
+    a, b = leaf(4, 3), leaf(3, 5)
+    plan = plan_of([build.neg(transpose(build.matmul(a, b)))], fusion=True).plan
+    (step,) = plan.steps
+    assert [c.op for c in step.calls] == ["matmul", "neg"]
+    assert [o.view.shape for o in step.operands] == [(5, 3), (3, 4)]
+    assert [o.view.strides for o in step.operands] == [(1, 5), (1, 3)]
+    total = build.sum(leaf(4, 5, 3), axes=(2,))
+    assert steps(build.neg(transpose(total))) == [["sum"], ["neg"]]
+
+
+@pytest.mark.parametrize("op", ["floor_divide", "remainder", "pow"])
+def test_what_can_fail_stays_where_it_is(op: str) -> None:
+    """Of several errors the first in program order is told."""
+    x, y = leaf(4, dtype=int32), leaf(4, dtype=int32)
+    assert steps(build.neg(getattr(build, op)(build.neg(x), y))) == [["neg", op], ["neg"]]
+    a, b = leaf(4), leaf(4)
+    assert steps(build.neg(getattr(build, op)(build.neg(a), b))) == [["neg", op, "neg"]]
 
 
 def test_nothing_is_computed_inside_a_head() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from vkml_core import spans
 from vkml_core.dtypes import (
     DEFAULT,
     DType,
@@ -44,7 +45,9 @@ def upload(array: npt.NDArray[Any], dtype: DType, device: str) -> Tensor:
     if dtype.is_floating_point:
         host[np.isnan(host)] = np.nan
     opened = open_device(device)
-    return Tensor(data(Storage(opened.upload(host), opened), shape, dtype, device))
+    with spans.span(spans.Phase.READ):
+        buffer = opened.upload(host)
+    return Tensor(data(Storage(buffer, opened), shape, dtype, device))
 
 
 def _host(values: object) -> npt.NDArray[Any]:

@@ -12,7 +12,8 @@ from vkml_core.errors import ArgumentError, ArgumentTypeError, DTypeError
 from vkml_core.functional.common import shape_args, wrap
 from vkml_core.functional.creation import Device, convert, device_name, full_like
 from vkml_core.functional.elementwise import call, where
-from vkml_core.graph import build, full
+from vkml_core.graph import build, full, tracing
+from vkml_core.live import LiveInt, Source, live
 from vkml_core.public import public
 from vkml_core.shapes import check_shape, to_int
 from vkml_core.tensor import Tensor
@@ -30,6 +31,12 @@ class _Generator:
         with self.lock:
             self.seed, self.calls = seed, calls
 
+    def give_back(self, seed: int, first: int, count: int) -> None:
+        """Take back the `count` calls from `first` on, unless others were made since."""
+        with self.lock:
+            if (self.seed, self.calls) == (seed, first + count):
+                self.calls = first
+
     def get(self, step: int = 0) -> tuple[int, int]:
         """Give the seed and the number of calls so far, and count `step` more."""
         with self.lock:
@@ -46,6 +53,7 @@ _LIMITS: Final = {"seed": 2**63, "calls": _OWN_STREAM}
 @public(method=False)
 def manual_seed(seed: int) -> None:
     """Seed everything that is random; the numbers are the same on every device."""
+    _refused("manual_seed")
     value = to_int(seed, "manual_seed: seed")
     if not 0 <= value < 2**63:
         raise ArgumentError(f"manual_seed: seed must be from 0 to 2^63 − 1, got {value}")
@@ -64,6 +72,7 @@ def get_rng_state() -> dict[str, int]:
     >>> vkml.get_rng_state()
     {'seed': 7, 'calls': 1}
     """
+    _refused("get_rng_state")
     return dict(zip(_LIMITS, _generator.get(), strict=True))
 
 
@@ -74,6 +83,7 @@ def set_rng_state(state: Mapping[str, int]) -> None:
     A state that is not a dict of "seed" and "calls" is an ArgumentTypeError or an ArgumentError;
     then nothing has changed.
     """
+    _refused("set_rng_state")
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(f"set_rng_state: expected a dict, got {type(state).__name__}")
     if set(state) != set(_LIMITS):
@@ -87,8 +97,53 @@ def set_rng_state(state: Mapping[str, int]) -> None:
     _generator.set(**values)
 
 
+def _refused(what: str) -> None:
+    trace = tracing()
+    if trace is not None:
+        trace.refuse(what, "call it before the step or after it")
+
+
+class _Draws:
+    """The unseeded calls of a compiled step, as a feed of their seeds and offsets."""
+
+    def __init__(self) -> None:
+        self.seed, self.first = _generator.get()
+        self.count = 0
+
+    def next(self) -> tuple[int, int]:
+        """Give the live (seed, offset) of one more call."""
+        i, self.count = self.count, self.count + 1
+        seed = Source(("seed of the generator",), lambda: self.seed, self)
+        offset = Source(("call of the generator", i), lambda: _OWN_STREAM + self.first + i, self)
+        return live(self.seed, seed), live(_OWN_STREAM + self.first + i, offset)
+
+    def begin(self) -> None:
+        """Nothing has to be remembered."""
+
+    def holds(self) -> bool:
+        """Nothing was decided by these numbers."""
+        return True
+
+    def take(self) -> bool:
+        """Count the calls of one more step."""
+        self.seed, self.first = _generator.get(step=self.count)
+        return True
+
+    def keep(self) -> None:
+        """They are counted already."""
+
+    def give_back(self) -> None:
+        """Take the calls back."""
+        _generator.give_back(self.seed, self.first, self.count)
+
+
 def next_seed() -> tuple[int, int]:
     """Give the (seed, offset) of the next unseeded random call."""
+    trace = tracing()
+    if trace is not None:
+        draws: Any = trace.feed(_generator, _Draws)
+        found: tuple[int, int] = draws.next()
+        return found
     seed, calls = _generator.get(step=1)
     return seed, _OWN_STREAM + calls
 
@@ -98,8 +153,11 @@ def random_bits(
 ) -> Tensor:
     """Give the top `bits` of a fresh Philox word for each element, as int32."""
     pair = next_seed() if seed is None else (seed, offset)
-    numbers = [to_int(v, f"{op}: {what}") for v, what in zip(pair, ("seed", "offset"), strict=True)]
-    if min(numbers) < 0 or max(numbers) >= 2**63:
+    numbers = [
+        v if isinstance(v, LiveInt) else to_int(v, f"{op}: {what}")
+        for v, what in zip(pair, ("seed", "offset"), strict=True)
+    ]
+    if not all(0 <= int(v) < 2**63 for v in numbers):
         raise ArgumentError(f"{op}: seed and offset must be from 0 to 2^63 − 1, got {numbers}")
     leaves = [full((), v, int64, device) for v in numbers]
     return wrap(build.random_bits(*leaves, shape=check_shape(shape, op), bits=bits))

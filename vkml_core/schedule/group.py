@@ -12,16 +12,33 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from vkml_core.dtypes import int32, int64
 from vkml_core.ops.spec import REGISTRY, Kind
 from vkml_core.plan import Call, Plan, SlotKind, Step
 from vkml_core.schedule.clean import compact
+from vkml_core.schedule.reshape import reshaped, seen, transposed
+from vkml_core.shapes import View, size
 
 HEADS: Final = frozenset({Kind.REDUCE, Kind.MATMUL, Kind.CONV, Kind.POOL})
+FAILING: Final = frozenset({"floor_divide", "remainder", "pow"})
+"""Element-wise operations that find divisions by zero, for integers."""
+CHEAP: Final = frozenset(
+    {
+        *("neg", "abs", "sign", "relu", "add", "sub", "mul", "div", "maximum", "minimum"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan"),
+        *("isinf", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "cast"),
+    }
+)
+"""Element-wise operations of a few instructions."""
+MOST_AGAIN: Final = 3
+"""Calls that are computed again where they are read, expanded or by several."""
+_INTEGERS: Final = (int32, int64)
 
 
 def group(plan: Plan, *, operands: int = 8, calls: int = 32) -> Plan:
     """Merge a step into the one step that reads its result, if that is element-wise and reads all
-    of it in order, up to so many operands and calls in a step.
+    of it in order, or in another order what is cheap to compute there; up to so many operands and
+    calls in a step.
 
     A step moves down to its reader, so STATE slots must not be written before the last step that
     reads them.
@@ -35,6 +52,13 @@ def group(plan: Plan, *, operands: int = 8, calls: int = 32) -> Plan:
 def has_head(step: Step) -> bool:
     """Whether the first call is a head: a heavy operation that element-wise calls may follow."""
     return REGISTRY[step.calls[0].op].kind in HEADS
+
+
+def can_fail(step: Step) -> bool:
+    """Whether a call of a step can find an error. Such a step stays where it is, so that of
+    several errors the first in program order is told, and a step has one such call at most.
+    """
+    return any(c.op in FAILING and c.dtype in _INTEGERS for c in step.calls)
 
 
 def _ends_elementwise(step: Step) -> bool:
@@ -74,29 +98,58 @@ class _Grouping:
         if self._kinds[slot] is not SlotKind.TEMP or self._readers[slot] != 1:
             return None
         producer = self.steps[self._writer[slot]]
-        if producer is None or not _fits(producer, consumer, slot):
-            return None
         operands, calls = self._limits
-        if len(producer.calls) + len(consumer.calls) > calls:
+        if producer is None or len(producer.calls) + len(consumer.calls) > calls:
             return None
-        merged = merge(producer, consumer)
-        return merged if len(merged.operands) <= operands else None
+        merged = joined(producer, consumer)
+        return merged if merged is not None and len(merged.operands) <= operands else None
 
 
 def _reads(step: Step) -> set[int]:
     return {o.slot for o in step.operands}
 
 
-def _fits(producer: Step, consumer: Step, slot: int) -> bool:
-    """Whether element i of the consumer needs just element i of the producer."""
-    shape, head = producer.calls[-1].shape, has_head(producer)
-    if not head and not _ends_elementwise(producer):
-        return False
+def joined(producer: Step, consumer: Step) -> Step | None:
+    """Give one step of two, or None: if the consumer needs just element i of the producer for its
+    own element i, in whatever shape; or if what it sees is cheap to compute where it is read.
+    """
+    slot = producer.write
     of_slot = {i for i, o in enumerate(consumer.operands) if o.slot == slot}
-    if has_head(consumer) and (head or not of_slot.isdisjoint(consumer.calls[0].args)):
-        return False
-    views = (consumer.operands[i].view for i in of_slot)
-    return all(v.shape == shape and v.is_contiguous and v.offset == 0 for v in views)
+    views = {consumer.operands[i].view for i in of_slot}
+    if can_fail(producer) or len(views) != 1 or not (has_head(producer) or _is_plain(producer)):
+        return None
+    if has_head(consumer) and not of_slot.isdisjoint(consumer.calls[0].args):
+        return None
+    fitted = _in_one_shape(producer, consumer, *views)
+    return None if fitted is None else merge(*fitted)
+
+
+def _in_one_shape(producer: Step, consumer: Step, view: View) -> tuple[Step, Step] | None:
+    """Give both in the shape of one of them; the head's is fixed."""
+    shape = producer.calls[-1].shape
+    in_order = view.is_contiguous and not view.offset and size(view.shape) == size(shape)
+    if in_order and view.shape == shape:
+        return None if has_head(producer) and has_head(consumer) else (producer, consumer)
+    if has_head(producer):
+        turned = None if in_order else transposed(producer, view)
+        if turned is not None:
+            return None if has_head(consumer) else (turned, consumer)
+        changed = reshaped(consumer, shape) if in_order and not has_head(consumer) else None
+        return None if changed is None else (producer, changed)
+    if not in_order and not _is_cheap(producer):
+        return None
+    changed = seen(producer, view)
+    return None if changed is None else (changed, consumer)
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether all calls are element-wise."""
+    return REGISTRY[step.calls[0].op].kind is Kind.ELEMENTWISE
+
+
+def _is_cheap(step: Step) -> bool:
+    """Whether computing it again costs less than storing and reading it."""
+    return len(step.calls) <= MOST_AGAIN and all(c.op in CHEAP for c in step.calls)
 
 
 def merge(producer: Step, consumer: Step) -> Step:

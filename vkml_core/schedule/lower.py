@@ -6,7 +6,7 @@ a copy after all other steps, so nothing that reads the old value can come too l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -102,6 +102,7 @@ class _Lowering:
         self._state_writes: list[Step] = []
         self._values: dict[int, _Value] = {}
         self._bound: dict[SlotKind, list[tuple[int, int]]] = {}
+        self._numbers: dict[tuple[Hashable, DType], int] = {}
 
     def add(self, node: Node) -> None:
         """Place one node whose inputs are placed."""
@@ -134,8 +135,17 @@ class _Lowering:
             return _Value(slot, View.of(node.shape))
         if node.op.name != "full":
             raise PlanError(f"schedule: leaf %{node.serial} ({node.op.name}) has no storage")
-        slot = self._bind(SlotKind.SCALAR, node, ())
+        slot = self._number(node)
         return _Value(slot, View(node.shape, (0,) * len(node.shape)))
+
+    def _number(self, node: Node) -> int:
+        """Give the slot of a number; those that are known to be the same share one."""
+        if node.source is None:
+            return self._bind(SlotKind.SCALAR, node, ())
+        key = (node.source.key, node.dtype)
+        if key not in self._numbers:
+            self._numbers[key] = self._bind(SlotKind.SCALAR, node, ())
+        return self._numbers[key]
 
     def _view(self, node: Node) -> _Value:
         source, rule = self._values[node.inputs[0].serial], node.op.view
