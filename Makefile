@@ -85,7 +85,7 @@ lint: $(VENV)/.dev
 	@echo "== Lint, format, types and imports are clean."
 
 bench: $(VENV)/.dev
-	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/step.py $$model; done
+	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/train_step.py --model $$model; done
 
 packages:
 	@if ! command -v apt-get >/dev/null; then \

@@ -89,7 +89,7 @@ def products(device: str, sides: tuple[int, ...]) -> Iterator[Kernel]:
 
 
 def convolutions(device: str, batch: int) -> Iterator[Kernel]:
-    """The three convolutions of benchmarks/step.py's CNN, and their gradients."""
+    """The three convolutions of the CNN in benchmarks/steps.py, and their gradients."""
     for inputs, outputs, side in ((3, 32, 32), (32, 64, 16), (64, 128, 8)):
         x = vkml.randn(batch, inputs, side, side, seed=6, device=device).requires_grad_()
         w = vkml.randn(outputs, inputs, 3, 3, seed=7, device=device).requires_grad_()
@@ -140,8 +140,8 @@ def executable_times(device: str, root: vkml.Tensor) -> tuple[list[float], list[
     """Give, for each of many runs of a plan, the seconds until it is submitted, and then done."""
     opened = open_device(device)
     order = graph.reachable([root.node], graph.pending_inputs)
-    entry = runtime._prepare(device, order, [root.node])
-    buffers = [runtime._buffer(order[i], opened) for i in entry.scheduled.inputs]
+    entry = runtime.prepare(device, order, [root.node])
+    buffers = [runtime.buffer_of(order[i], opened) for i in entry.scheduled.inputs]
     submitted, done = [], []
     for _ in range(200):
         start = time.perf_counter()

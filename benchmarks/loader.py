@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from step import cnn
+from steps import model as network
 
 import vkml
 from vkml import nn, optim
@@ -47,7 +47,7 @@ def mlp() -> nn.Module:
 def training(name: str, device: str) -> Step:
     """Give a step of training."""
     vkml.manual_seed(0)
-    model = mlp() if name == "mlp" else cnn()[0]
+    model = mlp() if name == "mlp" else network(vkml, name)
     model.to(device)
     optimizer = optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 

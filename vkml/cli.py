@@ -1,4 +1,6 @@
-"""The command `vkml`: `doctor` says what works and what to mend, `devices` lists devices."""
+"""The command `vkml`: `doctor` says what works and what to mend, `devices` lists devices,
+`attribute` says where the time of a script goes.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, command in COMMANDS.items():
         added = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
         added.set_defaults(command=command)
-    chosen: Callable[[], Iterator[str]] = parser.parse_args(arguments).command
+        if name in OPTIONS:
+            OPTIONS[name](added)
+    options = parser.parse_args(arguments)
+    chosen: Command = options.command
     logging.getLogger("vkml").addHandler(logging.NullHandler())  # what it logs is printed below
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a plug-in may say anything
@@ -53,12 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ArgumentError as error:
         print(error)
         return 1
-    for line in chosen():
+    for line in chosen(options):
         print(line)
     return 0 if _works() else 1
 
 
-def doctor() -> Iterator[str]:
+def doctor(options: argparse.Namespace | None = None) -> Iterator[str]:
     """Print what decides which devices work, and what to do about those that do not."""
     statuses = survey()
     yield from ("Python and packages", *_environment(), "")
@@ -78,7 +83,7 @@ def doctor() -> Iterator[str]:
         yield "No device works: do what stands after 'cure', then run vkml doctor again."
 
 
-def devices() -> Iterator[str]:
+def devices(options: argparse.Namespace | None = None) -> Iterator[str]:
     """List the devices that can be named, what is unavailable, and the best device and why."""
     best, reason = best_device()
     for status in survey():
@@ -90,7 +95,29 @@ def devices() -> Iterator[str]:
     yield f"* best: {reason}"
 
 
-COMMANDS: Final[dict[str, Callable[[], Iterator[str]]]] = {"doctor": doctor, "devices": devices}
+def attribute(options: argparse.Namespace) -> Iterator[str]:
+    """Run a script and say where its time went: phases of the host, kernels of the devices."""
+    from vkml.attribution import script
+
+    return script.attribute(options)
+
+
+def _attribute_options(parser: argparse.ArgumentParser) -> None:
+    from vkml.attribution import script
+
+    script.add_options(parser)
+
+
+Command = Callable[[argparse.Namespace], Iterator[str]]
+COMMANDS: Final[dict[str, Command]] = {
+    "doctor": doctor,
+    "devices": devices,
+    "attribute": attribute,
+}
+OPTIONS: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "attribute": _attribute_options
+}
+"""What adds the options of commands that have some."""
 
 
 def _environment() -> Iterator[str]:

@@ -47,6 +47,7 @@ def common_options(
     add("--every", "save it every so many steps, too", type=positive, metavar="STEPS")
     add("--resume", "go on from this checkpoint; the same bits", type=Path, metavar="FILE")
     add("--compare", "train PyTorch beside it: same start, same batches", choices=["torch"])
+    add("--attribute", "say where the time of so many steps goes", type=positive, metavar="STEPS")
     add("--json", "write a summary", type=Path, metavar="FILE")
     add("--pictures", "draw loss.png and confusion.png", type=Path, metavar="FOLDER")
     return parser

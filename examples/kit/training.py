@@ -9,6 +9,7 @@ from typing import Any
 
 import vkml
 from kit import pictures, saved, summary
+from kit.attributed import Attributed
 from kit.progress import bar, differences, say, told
 from kit.task import Evaluation, Task
 from kit.twin import Twin
@@ -33,6 +34,7 @@ class Run:
             self.progress = saved.resume(args.resume, task, self.model, self.optimizer)
             say("resumed", f"{args.resume}: after {len(self.progress.losses)} steps")
         self.twin = Twin(task, self.model, self.optimizer) if args.compare else None
+        self.attributed = Attributed(args.attribute, device)
 
     def step(self, x: vkml.Tensor, y: vkml.Tensor) -> float:
         """Forward, backward, update: they are one submission, made when the loss is read."""
@@ -48,6 +50,7 @@ class Run:
         start, end = time.perf_counter(), number * len(batches)
         for x, y in bar(batches, len(batches), number):
             losses.append(self.step(x, y))
+            self.attributed.stepped()
             if self.twin:
                 self.twin.step(x, y)
             if self.args.every and len(losses) % self.args.every == 0 and len(losses) < end:
@@ -89,8 +92,11 @@ def train(task: Task, args: argparse.Namespace, device: str, why: str) -> dict[s
     say("device", f"{device}: {why}")
     with vkml.eager_mode(args.eager):
         run = Run(task, args, device)
-        for number in range(len(run.progress.epochs) + 1, args.epochs + 1):
-            run.epoch(number)
+        try:
+            for number in range(len(run.progress.epochs) + 1, args.epochs + 1):
+                run.epoch(number)
+        finally:
+            run.attributed.close()
         found = _summary(run, device, why)
         if task.show:
             found |= task.show(run.model)
@@ -114,6 +120,7 @@ def _summary(run: Run, device: str, why: str) -> dict[str, Any]:
         "weights_sha256": digest,
         "versions": summary.versions(),
     }
+    found |= run.attributed.summary()
     if run.twin and run.twin.losses:
         found["compare"] = run.twin.summary(run.progress.losses)
         say("compare", COMPARED.format(**found["compare"]))
@@ -128,6 +135,7 @@ def _draw(run: Run, found: dict[str, Any]) -> None:
         folder / "loss.png", title, run.progress.losses, twin, found.get("baseline")
     )
     say("picture", folder / "loss.png")
+    run.attributed.draw(folder)
     confusion = run.evaluate().confusion
     if confusion is not None:
         path = folder / "confusion.png"

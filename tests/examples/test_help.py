@@ -4,7 +4,7 @@ import pytest
 from support import run
 
 COMMON = """--device --epochs --batch --lr --seed --limit --prefetch --eager --checkpoint --every
---resume --compare --json --pictures"""
+--resume --compare --attribute --json --pictures"""
 OWN = {
     "digits.py": [],
     "mnist.py": ["--data", "--model", "--momentum"],
