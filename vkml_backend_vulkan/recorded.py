@@ -91,7 +91,8 @@ class CommandPool:
     def free(self) -> None:
         """Give all that nobody uses back to the driver."""
         while self.dropped:
-            commands = self.dropped.popleft().info.pCommandBuffers
+            ready = self.dropped.popleft()  # its info owns the array that the call reads
+            commands = ready.info.pCommandBuffers
             vk.lib.vkFreeCommandBuffers(self._device, self._pool, 1, commands)
             self.made -= 1
 

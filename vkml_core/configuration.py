@@ -6,8 +6,6 @@ import platform
 from collections import Counter
 from typing import Any, Final
 
-import importlib_metadata
-
 from vkml_core.backend import API_VERSION, Device
 from vkml_core.decisions import decisions, decisions_published
 from vkml_core.plugins import default_device, opened_devices
@@ -41,6 +39,8 @@ def configuration() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
+    import importlib_metadata  # late: `vkml doctor` has to work where that package is broken
+
     found = {
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import needs_vulkan  # noqa: F401
@@ -17,7 +19,7 @@ from host_kernels import KERNELS
 from host_leaks import no_objects_left
 from host_support import buffer, floats, leaf, planned
 
-from vkml_backend_vulkan import estimate, replays, vk
+from vkml_backend_vulkan import estimate, recorded, replays, vk
 from vkml_core.dtypes import float32
 from vkml_core.graph import Node, build, const
 
@@ -372,3 +374,25 @@ def test_a_mirror_is_not_believed_once_the_value_has_changed(
         assert made.run(inputs, [5.0])[0] is not found
         assert _value(gpu, w).tobytes() == want.tobytes()
     gpu.close()
+
+
+def test_what_the_driver_is_given_is_alive(
+    device: VulkanDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Freed memory often holds what it held, so a driver seldom shows that it was freed."""
+    pool = recorded.CommandPool(device._handle, device.physical.queue_family)
+    ready = pool.take()
+    arrays = weakref.WeakSet([vk._kept[ready.info]["pCommandBuffers"]])
+    vk.call("vkEndCommandBuffer", ready.commands)
+    pool.dropped.append(ready)
+    del ready
+    given = []
+    free = vk.lib.vkFreeCommandBuffers
+    lib = SimpleNamespace(
+        vkFreeCommandBuffers=lambda *a: (gc.collect(), given.append(len(arrays)), free(*a))
+    )
+    monkeypatch.setattr(recorded, "vk", SimpleNamespace(lib=lib))
+    pool.free()
+    monkeypatch.undo()
+    assert given == [1] and pool.made == 0
+    pool.destroy()

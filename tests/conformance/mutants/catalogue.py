@@ -89,7 +89,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "bound": Mutant(
         "mutants.executor:bound",
         "wrong result only through replay: the first run's inputs are read again",
-        cause="stale read",
+        cause="only op by op",  # values that are assigned to come first
     ),
     "numbers": Mutant(
         "mutants.executor:numbers",
