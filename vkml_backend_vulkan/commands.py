@@ -40,12 +40,14 @@ class VulkanExecutable:
     A run whose buffers lie where those of an earlier one did submits what was recorded then.
     """
 
-    def __init__(self, device: VulkanDevice, plan: Plan) -> None:
-        """Lower the plan and make its pipelines. The caller holds the device's lock."""
+    def __init__(self, device: VulkanDevice, plan: Plan, *, linked: bool = True) -> None:
+        """Lower the plan and make its pipelines: kernels linked for it, or those that all plans
+        share. The caller holds the device's lock.
+        """
         check_plan(plan)
         self._device = device
         self._plan = plan
-        ready, shadows, lowered = _prepared(device, plan)
+        ready, shadows, lowered = _prepared(device, plan, linked)
         self._layout = layout = Layout(ready, lowered, device.physical.max_allocation)
         check_allocations(plan, lowered, device.physical)
         self._chosen = {
@@ -207,14 +209,14 @@ class VulkanExecutable:
 
 
 def _prepared(
-    device: VulkanDevice, plan: Plan
+    device: VulkanDevice, plan: Plan, linked: bool
 ) -> tuple[Plan, Mapping[int, int], tuple[Lowered, ...]]:
     """Lower a plan, with shadows of its STATE slots where it may stop halfway."""
-    limits = device.physical.limits
-    lowered = device.kernels.lowered(plan, limits)
+    lower, limits = device.kernels.lowered, device.physical.limits
+    lowered = lower(plan, limits, linked=linked)
     if any(s.kind is SlotKind.STATE for s in plan.slots) and (
         any(map(can_fail, lowered)) or len(pieces(plan, lowered, device.kind)) > 1
     ):
         plan, shadows = shadowed(plan)
-        return plan, shadows, device.kernels.lowered(plan, limits)
+        return plan, shadows, lower(plan, limits, linked=linked)
     return plan, {}, lowered

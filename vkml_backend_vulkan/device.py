@@ -14,7 +14,6 @@ import numpy as np
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.block import LOCAL, MAPPED, choose_memory_type
 from vkml_backend_vulkan.clocks import Calibration, ticks_of
-from vkml_backend_vulkan.commands import VulkanExecutable
 from vkml_backend_vulkan.forecast import Forecast
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
 from vkml_backend_vulkan.instance import Physical, instance, name_of
@@ -28,6 +27,7 @@ from vkml_backend_vulkan.replays import Replays
 from vkml_backend_vulkan.selftest.verdict import Verdict, untested
 from vkml_backend_vulkan.sizes import MOST_ELEMENTS, check_elements
 from vkml_backend_vulkan.transfer import Transfer
+from vkml_backend_vulkan.warming import Ready, executable
 from vkml_backend_vulkan.watch import Watch
 from vkml_core.backend import Array, Capabilities, DeviceKind
 from vkml_core.dtypes import DType, to_dtype
@@ -126,14 +126,14 @@ class VulkanDevice:
             self.transfer.download(buffer, array)
         return array
 
-    def compile(self, plan: Plan) -> VulkanExecutable:
+    def compile(self, plan: Plan) -> Ready:
         """Lower a plan and make its pipelines.
 
         Raises UnsupportedOpError, OutOfMemoryError for what no run could hold, DeviceLost.
         """
         with self.lock:
             self.queue.check()
-            return VulkanExecutable(self, plan)
+            return executable(self, plan)
 
     def synchronize(self) -> None:
         """Wait until everything submitted, and every upload, has finished. Raises DeviceLost."""

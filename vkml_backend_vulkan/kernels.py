@@ -9,7 +9,7 @@ from vkml_backend_vulkan.dispatch import Limits, Lower, Lowered
 from vkml_backend_vulkan.link.emit import is_fused, module
 from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused
 from vkml_backend_vulkan.lower.merge import merged
-from vkml_backend_vulkan.lower.split import ending, one_by_one, parts
+from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
 from vkml_backend_vulkan.lower.unpool import with_known_windows
 from vkml_backend_vulkan.pipeline import Modules, shipped_module
 from vkml_core.errors import UnsupportedOpError
@@ -26,8 +26,11 @@ class Kernels:
     lower: Mapping[Kind, Lower]
     modules: Modules
 
-    def lowered(self, plan: Plan, limits: Limits) -> tuple[Lowered, ...]:
-        """Lower each step. Raises UnsupportedOpError listing all that is missing."""
+    def lowered(self, plan: Plan, limits: Limits, *, linked: bool = True) -> tuple[Lowered, ...]:
+        """Lower each step, each call to a shipped kernel of its own unless kernels may be `linked`.
+
+        Raises UnsupportedOpError listing all that is missing.
+        """
         missing = sorted(set(plan.ops()) - self.ops)
         if missing:
             raise UnsupportedOpError(
@@ -35,11 +38,12 @@ class Kernels:
                 'move the tensors to the CPU with .to("cpu")'
             )
         plan = with_known_windows(plan)
-        runs = merged(plan)
+        runs = merged(plan) if linked else {}
+        cut = fused.cut if linked else first_call
         return tuple(
             self._run(runs[i], plan.slots, limits)
             if i in runs
-            else self._lowered(step, plan.slots, limits)
+            else self._lowered(step, plan.slots, limits, cut)
             for i, step in enumerate(plan.steps)
         )
 
@@ -54,12 +58,12 @@ class Kernels:
         lowered = self._part(ending(head, 0, head.write), slots, limits)
         return replace(epilogue.lower(work, slots, lowered), merged=done)
 
-    def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
-        """Lower a step of one call, or of several as few parts as can be."""
+    def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, cut: Choose) -> Lowered:
+        """Lower a step of one call, or of several, which `cut` cuts into parts."""
         if len(step.calls) == 1:
             return self._part(step, slots, limits)
         named = list(slots)
-        return one_by_one(parts(step, named, fused.cut), named, len(slots), limits, self._part)
+        return one_by_one(parts(step, named, cut), named, len(slots), limits, self._part)
 
     def _part(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
         if len(step.calls) > 1:

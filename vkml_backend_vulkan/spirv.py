@@ -15,6 +15,8 @@ from vkml_core.errors import DeviceError
 _MAGIC: Final = 0x07230203
 _HEADER: Final = 5
 _EXTENSION, _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY = 10, 15, 16, 17
+_HEAD: Final = frozenset({10, 11, 14, 15, 16, 17, 331})
+"""What a module begins with: nothing of it comes after the first other instruction."""
 _BEFORE_EXTENSIONS: Final = frozenset({_CAPABILITY})
 _BEFORE_MODES: Final = frozenset({_ENTRY_POINT, _EXECUTION_MODE})
 _MODES: Final = {"denorm_preserve": 4459, "signed_zero_inf_nan": 4461, "rounding_rte": 4462}
@@ -49,13 +51,15 @@ def _words(module: bytes) -> tuple[int, ...]:
 
 
 def _instructions(words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Give (opcode, first word, word after the last) of each instruction."""
+    """Give (opcode, first word, word after the last) of each instruction of the head."""
     at = _HEADER
     while at < len(words):
-        length = words[at] >> 16
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
         if not 0 < length <= len(words) - at:
             raise DeviceError(f"vulkan: a SPIR-V module is damaged at word {at}")
-        yield words[at] & 0xFFFF, at, at + length
+        if opcode not in _HEAD:
+            return
+        yield opcode, at, at + length
         at += length
 
 

@@ -89,7 +89,11 @@ def _one_ulp(e: Evidence) -> str:
     return "off by one ulp" if e.is_one_ulp else ""
 
 
-_ONLY: Final[dict[Run, str]] = {"replay": "only through replay", "eager": "only op by op"}
+_ONLY: Final[dict[Run, str]] = {
+    "replay": "only through replay",
+    "often": "only when run often",
+    "eager": "only op by op",
+}
 PATTERNS: Final[tuple[Callable[[Evidence], str], ...]] = (
     _stale,
     _negative_zero,

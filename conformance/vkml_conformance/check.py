@@ -21,8 +21,9 @@ Part = Literal[
     "training",
     "state",
 ]
-Run = Literal["first", "eager", "replay"]
-"""How a graph is run: as one plan, an operation at a time, through the same plan once more."""
+Run = Literal["first", "eager", "replay", "often"]
+"""How a graph is run: as one plan, an operation at a time, through the same plan once more, and as
+often as it takes for a backend to see that it goes on."""
 ALL_RUNS: Final[tuple[Run, ...]] = ("first", "eager", "replay")
 Status = Literal["equal", "differs", "error", "unsupported", "left out"]
 

@@ -21,6 +21,8 @@ from vkml_core.errors import CompileError, UnsupportedOpError
 from vkml_core.plugins import open_device
 
 ORACLE: Final = "cpu"
+MANY: Final = 4
+"""Runs after which a plan counts as run often."""
 
 
 def compute(leaves: Sequence[Array], subject: Subject, device: str) -> list[Array]:
@@ -52,7 +54,17 @@ def _eager(subject: Subject, device: str) -> tuple[list[Array], list[Array]]:
 
 
 def _replay(subject: Subject, device: str) -> tuple[list[Array], list[Array]]:
-    """Compile, run with other values, then replay with the right ones: nothing may be left.
+    """Compile, run with other values, then replay with the right ones: nothing may be left."""
+    return _again(subject, device, 1)
+
+
+def _often(subject: Subject, device: str) -> tuple[list[Array], list[Array]]:
+    """Replay when a backend may have changed how it runs the plan, since it runs so often."""
+    return _again(subject, device, MANY)
+
+
+def _again(subject: Subject, device: str, before: int) -> tuple[list[Array], list[Array]]:
+    """Run a compiled function after so many runs with other values.
 
     What cannot be compiled, since it computes by itself, is run again through kept plans.
     """
@@ -61,11 +73,13 @@ def _replay(subject: Subject, device: str) -> tuple[list[Array], list[Array]]:
     run = vkml.compile(lambda given: list(subject.record(given)))
     if not hasattr(subject, "operations"):  # else it makes plans by itself
         try:
-            earlier = _read(run(upload(decoys(leaves), device)))
+            for _ in range(before):
+                earlier = _read(run(upload(decoys(leaves), device)))
             return _read(run(upload(leaves, device))), earlier
         except CompileError:
             pass
-    earlier = compute(decoys(leaves), subject, device)
+    for _ in range(before):
+        earlier = compute(decoys(leaves), subject, device)
     return compute(leaves, subject, device), earlier
 
 
@@ -79,6 +93,7 @@ RUNS: Final[dict[Run, Callable[[Subject, str], tuple[list[Array], list[Array]]]]
     "first": _first,
     "eager": _eager,
     "replay": _replay,
+    "often": _often,
 }
 """How to run a subject: the results, and what the run before them gave."""
 

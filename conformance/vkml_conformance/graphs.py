@@ -11,7 +11,7 @@ from typing import Final
 import vkml
 from vkml import Tensor
 from vkml_conformance.capture import capture
-from vkml_conformance.check import Check
+from vkml_conformance.check import ALL_RUNS, Check, Run
 from vkml_conformance.choices import Choices, Chooser
 from vkml_conformance.graph_rules import RULES
 from vkml_conformance.growth import DTYPE_DRAW, Growth
@@ -24,6 +24,8 @@ from vkml_core.graph import Node, build
 from vkml_core.ops.spec import REGISTRY, Form, Kind, OpSpec
 
 LEAST: Final = 5
+OFTEN: Final = 8
+"""One graph in so many is run often."""
 MOST: Final = 60
 _KINDS: Final = tuple(kind for kind, (often, _) in RULES.items() for _ in range(often))
 
@@ -97,7 +99,8 @@ def graph_check(number: int, seed: int = 0) -> Check:
     """Give the check `graph/NUMBER`, or `graph/NUMBER@SEED` where the seed is not 0."""
     graph = Graph(number, seed)
     name = f"graph/{number}@{seed}" if seed else f"graph/{number}"
-    return Check(name, "graph", "graph", graph.dtype.name, "graph", graph, About(graph))
+    runs: tuple[Run, ...] = (*ALL_RUNS, "often") if number % OFTEN == 0 else ALL_RUNS
+    return Check(name, "graph", "graph", graph.dtype.name, "graph", graph, About(graph), runs)
 
 
 class About(Mapping[str, str]):

@@ -19,6 +19,7 @@ from vkml_conformance.check import Check, Outcome
 from vkml_conformance.engine import judge
 from vkml_conformance.named import load, place_of
 from vkml_conformance.schema import Selection
+from vkml_conformance.shards import shards
 from vkml_conformance.suite import bundles
 from vkml_conformance.witness import witness
 from vkml_core import plugins
@@ -64,10 +65,11 @@ def find(backend: str, index: int) -> str:
 def mine(request: Request) -> Iterator[tuple[int, Check]]:
     """Give the checks of a shard that are still to be run, with their numbers."""
     number = 0
-    for place, bundle in enumerate(bundles(request.selection)):
+    every = bundles(request.selection)
+    for bundle, shard in zip(every, shards(every, request.shards), strict=True):
         for check in bundle:
             left = number > request.after and check.op not in request.without
-            if left and place % request.shards == request.shard:
+            if left and shard == request.shard:
                 yield number, check
             number += 1
 

@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -83,6 +84,13 @@ def valid(validation: Log | None) -> Iterator[None]:
     yield
     said = validation.new() if validation is not None else ""
     assert not said, f"{LAYER}:\n{said}"
+
+
+@pytest.fixture(autouse=True)
+def linked_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Link kernels for the first run of a plan already: here they are what is tested."""
+    if request.path.stem != "test_warming" and find_spec("vulkan"):
+        monkeypatch.setattr("vkml_backend_vulkan.warming.SHARED_RUNS", 0)
 
 
 @pytest.fixture(scope="session")

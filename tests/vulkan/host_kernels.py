@@ -6,7 +6,6 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -126,12 +125,9 @@ _TABLE: dict[Kind, Callable[[Step, Sequence[Slot], Limits], Lowered]] = {
 class OneByOne(Kernels):
     """Kernels of one operation each: no two steps become one."""
 
-    def lowered(self, plan: Plan, limits: Limits) -> tuple[Lowered, ...]:
-        """Lower each step by itself, once it is known that nothing is missing."""
-        if set(plan.ops()) - self.ops:
-            return Kernels.lowered(self, plan, limits)
-        each = (replace(plan, steps=(step,)) for step in plan.steps)
-        return tuple(Kernels.lowered(self, one, limits)[0] for one in each)
+    def lowered(self, plan: Plan, limits: Limits, *, linked: bool = False) -> tuple[Lowered, ...]:
+        """Lower each step by itself."""
+        return Kernels.lowered(self, plan, limits, linked=False)
 
 
 KERNELS = OneByOne(frozenset({"add", "abs", "contiguous", "gather"}), _TABLE, module)

@@ -9,9 +9,9 @@ import needs_vulkan  # noqa: F401
 import numpy as np
 import numpy.typing as npt
 
-from vkml_backend_vulkan.commands import VulkanExecutable
 from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.memory import Buffer
+from vkml_backend_vulkan.warming import Ready
 from vkml_core.dtypes import Scalar, to_dtype
 from vkml_core.graph import Node, Storage, data, pending_inputs, reachable
 from vkml_core.schedule import schedule
@@ -34,7 +34,7 @@ def buffer(node: Node) -> Buffer:
 
 def planned(
     device: VulkanDevice, roots: Sequence[Node], donate: Sequence[Node] = ()
-) -> tuple[VulkanExecutable, list[Buffer], list[Scalar]]:
+) -> tuple[Ready, list[Buffer], list[Scalar]]:
     """Compile a graph for the tests' own kernels, which know no fused steps; give what runs it,
     and its inputs and numbers.
     """

@@ -17,7 +17,6 @@ from host_leaks import no_objects_left
 from host_support import NAME, buffer, floats, leaf, run, value
 
 from vkml_backend_vulkan import heaps, vk
-from vkml_backend_vulkan.commands import VulkanExecutable
 from vkml_backend_vulkan.free_ranges import padded
 from vkml_core.dtypes import float32
 from vkml_core.errors import OutOfMemoryError
@@ -27,6 +26,7 @@ from vkml_core.schedule import schedule
 if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
+    from vkml_backend_vulkan.warming import Ready
 
 Open = Callable[..., "VulkanDevice"]
 MIB = 1 << 20
@@ -57,7 +57,7 @@ def opened(physical: Physical, tmp_path: Path) -> Iterator[Open]:
             device.close()
 
 
-def _compiled(device: VulkanDevice, roots: list[Node], *donate: Node) -> VulkanExecutable:
+def _compiled(device: VulkanDevice, roots: list[Node], *donate: Node) -> Ready:
     order = reachable(roots, pending_inputs)
     caps = device.capabilities()
     return device.compile(schedule(order, roots, donate=donate, capabilities=caps).plan)

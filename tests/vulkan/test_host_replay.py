@@ -24,9 +24,9 @@ from vkml_core.dtypes import float32
 from vkml_core.graph import Node, build, const
 
 if TYPE_CHECKING:
-    from vkml_backend_vulkan.commands import VulkanExecutable
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
+    from vkml_backend_vulkan.warming import Ready
 
 RECORDING = ("vkBeginCommandBuffer", "vkCmdDispatch", "vkAllocateCommandBuffers")
 
@@ -53,7 +53,7 @@ def _recorded(driver: Faults) -> int:
     return sum(driver.calls[name] for name in RECORDING)
 
 
-def _adding(host: VulkanDevice, w: Node) -> tuple[VulkanExecutable, list[Any]]:
+def _adding(host: VulkanDevice, w: Node) -> tuple[Ready, list[Any]]:
     """A plan that adds a number to a state in place."""
     made, inputs, _ = planned(host, [build.assign(w, build.add(w, const(w, 0.0)))], donate=[w])
     return made, inputs
@@ -236,7 +236,7 @@ def test_memory_that_others_use_meanwhile(host: VulkanDevice, seed: int) -> None
     rng = np.random.default_rng(seed)
     sizes = (16, 64, 64, 300)
     live: list[tuple[Node, Any]] = []
-    made: dict[tuple[str, int], VulkanExecutable] = {}
+    made: dict[tuple[str, int], Ready] = {}
 
     def fresh() -> None:
         x = rng.standard_normal(rng.choice(sizes)).astype(np.float32)

@@ -27,9 +27,14 @@ STRIDED, CONTIGUOUS, ONE = 0, 1, 2
 QUAD: Final = 4
 PATCH_SIDE: Final = 16
 """As in the template."""
+FEW: Final = 256
+"""Elements up to which operands are read one by one, however they lie: there is nothing to gain,
+and so one variant of a module does for all layouts."""
 LAST: Final = 3
 """The last axis; as PATCH it says that there is no patch."""
 OPS: Final = elementwise.OPS | {"cast"}
+FEW_RESULTS: Final = 4
+"""As PATCH it says that there are at most FEW."""
 Source = tuple[Pointer, View]
 
 
@@ -65,12 +70,11 @@ def launch(
         return ()
     extents, strides = collapse(shape, *(view.strides for _, view in sources))
     offsets = [view.offset for _, view in sources]
-    access = sum(
-        _access(extents, s, offset) << 2 * k
-        for k, (s, offset) in enumerate(zip(strides, offsets, strict=True))
-    )
+    access = 0
+    for k, (s, offset) in enumerate(zip(strides, offsets, strict=True)):
+        access |= (_access(extents, s, offset) if count > FEW else STRIDED) << 2 * k
     errors = (Pointer(ERRORS, 0),) if fails else ()
-    patch = _patch(extents, strides)
+    patch = _patch(extents, strides) if count > FEW else FEW_RESULTS
     return (
         Dispatch(
             module,
@@ -97,7 +101,7 @@ def _grid(
     count: int, extents: Shape, patch: int, local: int, limits: Limits
 ) -> tuple[int, int, int]:
     """Give a workgroup to so many quads, or to a patch of PATCH_SIDE rows of quads."""
-    if patch == LAST:
+    if patch in (LAST, FEW_RESULTS):
         return grid(-(-count // QUAD), local, limits)
     quads = -(-extents[LAST] // (QUAD * (local // PATCH_SIDE)))
     across = -(-extents[patch] // PATCH_SIDE)

@@ -30,6 +30,8 @@ COLUMNS = "32 invocations a chunk, results side by side"
 """Ways to share the work of a reduction."""
 COLUMNS_LOCAL: Final = 256
 """Invocations where results lie side by side: eight of them, 32 bytes, to a workgroup."""
+FEW: Final = 256
+"""Elements up to which all ways are as good: one variant of a module does for all shapes."""
 WORD_BYTES: Final = {"f32": 4, "i32": 4, "i64": 8}
 
 
@@ -96,6 +98,7 @@ def _chunks(
     inner_extents, (inner_strides,) = collapse(inner.shape, inner.strides)
     rows, n = size(outer.shape), size(inner.shape)
     way = _way(outer, inner)
+    is_flat = rows * n > FEW and size(inner_extents[:3]) == 1
     local = min(COLUMNS_LOCAL, limits.invocations) if way == COLUMNS else local_size(limits)
     return Dispatch(
         module,
@@ -105,12 +108,14 @@ def _chunks(
             *(*outer_extents, *outer_strides, *inner_extents, *inner_strides),
             *(outer.offset, n, chunks, rows * chunks),
         ),
-        (local, 0, int(size(inner_extents[:3]) == 1), int(way == COLUMNS), int(way == ALONE)),
+        (local, 0, int(is_flat), int(way == COLUMNS), int(way == ALONE)),
     )
 
 
 def _way(outer: View, inner: View) -> str:
     """Choose how invocations share the work."""
+    if size(outer.shape) * size(inner.shape) <= FEW:
+        return CHUNKS
     if size(inner.shape) <= LANES:
         return ALONE
     _, (across,) = collapse(outer.shape, outer.strides)
@@ -124,7 +129,7 @@ def _why(op: str, outer: View, inner: View, limits: Limits) -> Decision:
     because = {
         ALONE: f"rows of {n}, at most {LANES}",
         COLUMNS: f"rows of {n}, and neighbours in memory belong to neighbouring results",
-        CHUNKS: f"rows of {n} that lie together in memory, or are all there is",
+        CHUNKS: f"rows of {n} that lie together in memory, are all there is or few",
     }[way]
     instead = tuple(w for w in (ALONE, CHUNKS, COLUMNS) if w != way)
     return decision(op, way, instead, because, limits, invocations=1 if way == ALONE else LANES)

@@ -32,6 +32,11 @@ def parts(step: Step, slots: list[Slot], choose: Choose) -> list[Step]:
     return [*parts(first, slots, choose), *parts(rest, slots, choose)]
 
 
+def first_call(step: Step, slots: Sequence[Slot]) -> int | None:
+    """Cut after the first call, so that each call becomes a part."""
+    return 0 if len(step.calls) > 1 else None
+
+
 def split(step: Step, k: int, slot: Slot) -> tuple[Step, Step]:
     """Give the step that computes call `k` into a slot, and the one that goes on from there."""
     known = {k: Operand(slot.index, View.of(slot.shape))}

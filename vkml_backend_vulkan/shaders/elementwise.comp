@@ -33,6 +33,8 @@ const uint STRIDED = 0u, CONTIGUOUS = 1u;
 // invocations then go PATCH_SIDE steps along it before they go along the last.
 layout(constant_id = 3) const uint PATCH = 3u;
 const uint PATCH_SIDE = 16u;
+// Instead of an axis: so few results that one after the other is fast enough, and short code wins.
+const uint FEW = 4u;
 
 layout(push_constant, std430) uniform Push {
     uvec2 result;
@@ -75,7 +77,7 @@ uvec4 patch_corner(uvec4 extents)
 }
 uint first_result(uvec4 extents)
 {
-    if (PATCH == 3u) return invocation() * 4u;
+    if (PATCH == 3u || PATCH == FEW) return invocation() * 4u;
     uvec4 at = patch_corner(extents);
     if (any(greaterThanEqual(at, extents))) return push.count;
     return ((at.x * extents.y + at.y) * extents.z + at.z) * extents.w + at.w;
@@ -104,10 +106,11 @@ uvec2 nonzero(uvec2 x)
 
 #define READ(K, V, T, LOAD, LOAD4)                                                   \
     T V[4];                                                                          \
-    if (access(K) == CONTIGUOUS)                                                     \
+    if (PATCH != FEW && access(K) == CONTIGUOUS)                                     \
         LOAD4(push.operand[K], first + uint(push.offset[K]), more, V);               \
-    else                                                                             \
+    else if (PATCH != FEW)                                                           \
         for (uint i = 0u; i < 4u; i++) V[i] = LOAD(push.operand[K], place(K, at[i]));
+#define PART(K, V, LOAD) (PATCH == FEW ? LOAD(push.operand[K], place(K, at_i)) : V[i])
 
 void main()
 {
@@ -119,9 +122,11 @@ void main()
     if (first >= push.count) return;
     bool more = first + 2u < push.count;
     ivec4 at[4];
-    at[0] = coords(first, extents);
-    for (uint i = 1u; i < 4u; i++)
-        at[i] = first + i < push.count ? next(at[i - 1u], ivec4(extents)) : at[i - 1u];
+    if (PATCH != FEW) {
+        at[0] = coords(first, extents);
+        for (uint i = 1u; i < 4u; i++)
+            at[i] = first + i < push.count ? next(at[i - 1u], ivec4(extents)) : at[i - 1u];
+    }
     READ(0, va, A_T, LOAD_A, LOAD4_A)
 #if ARITY > 1
     READ(1, vb, B_T, LOAD_B, LOAD4_B)
@@ -132,25 +137,28 @@ void main()
     R_T results[4];
 #ifdef FIRST_PHASE
     bool decided[4];
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
-        A_T a = va[i];
-        decided[i] = FIRST_PHASE(a, results[i]);
-    }
-    if (decided[0] && decided[1] && decided[2] && decided[3]) {
-        STORE_NUMBERS(push.result, first, more, results);
-        return;
+    if (PATCH != FEW) {
+        [[unroll]] for (uint i = 0u; i < 4u; i++) {
+            A_T a = va[i];
+            decided[i] = FIRST_PHASE(a, results[i]);
+        }
+        if (decided[0] && decided[1] && decided[2] && decided[3]) {
+            STORE_NUMBERS(push.result, first, more, results);
+            return;
+        }
     }
 #endif
-    for (uint i = 0u; i < 4u && first + i < push.count; i++) {
+    [[dont_unroll]] for (uint i = 0u; i < 4u && first + i < push.count; i++) {
 #ifdef FIRST_PHASE
-        if (decided[i]) continue;
+        if (PATCH != FEW && decided[i]) continue;
 #endif
-        A_T a = va[i];
+        ivec4 at_i = PATCH == FEW ? coords(first + i, extents) : ivec4(0);
+        A_T a = PART(0, va, LOAD_A);
 #if ARITY > 1
-        B_T b = vb[i];
+        B_T b = PART(1, vb, LOAD_B);
 #endif
 #if ARITY > 2
-        C_T c = vc[i];
+        C_T c = PART(2, vc, LOAD_C);
 #endif
         results[i] = EXPRESSION;
     }

@@ -9,6 +9,7 @@ from vkml_backend_vulkan.shaders.table import Module
 from vkml_backend_vulkan.shaders.tables import cast, elementwise
 
 _ONE: Final = elementwise.VALUE
+_FOUR: Final = "[[dont_unroll]] for (uint i = 0u; i < 4u; i++)"
 LONG: Final = frozenset(
     {*elementwise.FILED, "div", "sqrt", "rsqrt", "reciprocal", "remainder", "floor_divide"}
 )
@@ -45,7 +46,7 @@ def _quad(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
     if op in elementwise.TWO_PHASES:
         return head + _two_phases(op, one, result)
     if op in LONG:
-        loop = f"for (uint i = 0u; i < 4u; i++) r[i] = {one.format('i')};"
+        loop = f"{_FOUR} r[i] = {one.format('i')};"
         return head + f"{{ {_ONE[result]} r[4]; {loop} return quad(r[0], r[1], r[2], r[3]); }}\n"
     return head + f"{{ return quad({', '.join(one.format(f'{i}u') for i in range(4))}); }}\n"
 
@@ -58,10 +59,9 @@ def _of_parts(name: str, operands: tuple[str, ...]) -> str:
 def _two_phases(op: str, one: str, result: str) -> str:
     """The first phases of the four side by side; the second where one leaves a rounding open."""
     first = f"[[unroll]] for (uint i = 0u; i < 4u; i++) d[i] = first_{op}(part(a, i), r[i]);"
-    second = f"r[i] = d[i] ? stored_{result}(r[i]) : {one.format('i')};"
+    second = f"{_FOUR} r[i] = d[i] ? stored_{result}(r[i]) : {one.format('i')};"
     return (
-        f"{{ uint r[4]; bool d[4]; {first}\n  for (uint i = 0u; i < 4u; i++) {second}\n"
-        "  return quad(r[0], r[1], r[2], r[3]); }\n"
+        f"{{ uint r[4]; bool d[4]; {first}\n  {second}\n  return quad(r[0], r[1], r[2], r[3]); }}\n"
     )
 
 
