@@ -94,21 +94,22 @@ def measured(args: argparse.Namespace, mode: str) -> Iterator[Row]:
                 "mode": kind,
                 "model": name,
                 "batch": batch,
-                **timed(prepared(made, args.warmup), args.warmup + 1),
+                **timed(prepared(made, args.warmup)),
                 **place,
                 "validation": validation(),
                 "date": time.strftime("%Y-%m-%d"),
             }
 
 
-def timed(training: Training, before: int) -> Row:
-    """Time the rounds; `before` steps were made already."""
+def timed(training: Training) -> Row:
+    """Time the rounds, and count what a step of them submits."""
+    before = training.facts()
     found, steps = rounds(training.step, training.finish)
     facts = training.facts()
-    made = before + SIZING + steps * len(found)
+    made = SIZING + steps * len(found)
     for count in ("submissions", "dispatches"):
         if count in facts:
-            facts[f"{count}_a_step"] = round(facts.pop(count) / made, 2)
+            facts[f"{count}_a_step"] = round((facts.pop(count) - before[count]) / made, 2)
     return {**spread(found), "first_s": round(training.first, 4), "steps": steps, **facts}
 
 

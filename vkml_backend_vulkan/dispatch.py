@@ -57,6 +57,8 @@ class Lowered:
     decision: Decision | None = None
     merged: Done | None = None
     """What the dispatches do, where that is the work of neighbouring steps, too."""
+    steps: range | None = None
+    """Those steps of the plan, in whose places nothing runs but in this one's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,22 +41,29 @@ class Kernels:
         runs = merged(plan) if linked else {}
         cut = fused.cut if linked else first_call
         return tuple(
-            self._run(runs[i], plan.slots, limits)
+            self._run(i, runs[i], plan.slots, limits)
             if i in runs
             else self._lowered(step, plan.slots, limits, cut)
             for i, step in enumerate(plan.steps)
         )
 
-    def _run(self, work: fused.Work | None, slots: Sequence[Slot], limits: Limits) -> Lowered:
-        """Lower what one kernel can do; nothing in the place of the other steps that it is for."""
+    def _run(
+        self, i: int, work: fused.Work | None, slots: Sequence[Slot], limits: Limits
+    ) -> Lowered:
+        """Lower what one kernel can do in the place of step `i`; nothing in the place of the other
+        steps that it is for.
+        """
         if work is None:
             return Lowered(())
         done = Done(work.calls, work.operands, tuple(slot for slot, _ in work.writes))
+        count = len(work.writes)
         if not fused.is_alone(work.calls[0]):
-            return replace(fused.lower(work, slots, limits), merged=done)
+            steps = range(i + 1 - count, i + 1)
+            return replace(fused.lower(work, slots, limits), merged=done, steps=steps)
         head = Step(work.calls, work.operands, work.writes[0][0])
         lowered = self._part(ending(head, 0, head.write), slots, limits)
-        return replace(epilogue.lower(work, slots, lowered), merged=done)
+        steps = range(i, i + count)
+        return replace(epilogue.lower(work, slots, lowered), merged=done, steps=steps)
 
     def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, cut: Choose) -> Lowered:
         """Lower a step of one call, or of several, which `cut` cuts into parts."""

@@ -9,6 +9,7 @@ from typing import Final
 from vkml_backend_vulkan.dispatch import ERROR_BYTES, ERRORS, Dispatch, Lowered, Pointer
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
 from vkml_core.plan import Plan, SlotKind
+from vkml_core.plan_rules import barriers
 
 SCALAR_BYTES: Final = 16
 RECORDS, WORKSPACE = 0, 1
@@ -97,12 +98,30 @@ class Flat:
     barrier: bool
 
 
+def _waiting(plan: Plan, lowered: Sequence[Lowered]) -> set[int]:
+    """Give the steps whose dispatches wait for those before. The plan's own barriers tell it where
+    every step runs in its own place: a barrier between the steps of one kernel serves nobody else.
+    """
+    runs = {low.steps.start: (i, low.steps) for i, low in enumerate(lowered) if low.steps}
+    if not runs:
+        return {b.before for b in plan.barriers}
+    places: list[int] = []
+    groups: list[range] = []
+    next_step = 0
+    while next_step < len(lowered):
+        place, group = runs.get(next_step, (next_step, range(next_step, next_step + 1)))
+        places.append(place)
+        groups.append(group)
+        next_step = group.stop
+    return {places[b.before] for b in barriers(plan, groups)}
+
+
 def flatten(plan: Plan, lowered: Sequence[Lowered]) -> Iterator[Flat]:
     """List the dispatches that do something, with the barriers of plan, steps and shared scratch.
 
     The barrier of a step without dispatches is due at the next one, which may rely on it.
     """
-    waits = {b.before for b in plan.barriers}
+    waits = _waiting(plan, lowered)
     due = scratch_used = False
     for i, low in enumerate(lowered):
         due |= i in waits or (scratch_used and bool(low.scratch))

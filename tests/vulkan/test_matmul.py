@@ -16,6 +16,7 @@ from tests.vulkan.single import Source, judge, judge_case, plan_of, result
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.lower import matmul
+from vkml_backend_vulkan.lower.tiles import Tile, tile_of
 from vkml_core.backend import Device
 from vkml_core.ops.spec import Kind
 from vkml_core.shapes import View
@@ -98,10 +99,28 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
     return [d.module for d in matmul.lower(plan.steps[0], plan.slots, limits).dispatches]
 
 
+@pytest.mark.parametrize(
+    ("product", "matrices", "tile"),
+    [
+        ((4096, 4096, 4096), 1, (64, 64)),
+        ((32, 65536, 27), 1, (32, 128)),  # 64 rows would be half empty
+        ((65536, 32, 27), 1, (32, 32)),
+        ((64, 128, 784), 1, (32, 32)),  # two tiles of 64 rows
+        ((64, 64, 64), 1, (32, 32)),
+        ((64, 64, 64), 256, (64, 64)),
+        ((96, 96, 64), 256, (32, 32)),
+    ],
+)
+def test_which_tile(product: tuple[int, int, int], matrices: int, tile: tuple[int, int]) -> None:
+    assert tile_of(*product, matrices, LARGE) == Tile(*tile)
+
+
 def test_which_kernel() -> None:
     assert modules(8, 4096, 8) == ["matmul.f32"]
     assert modules(2048, 512, 2048) == ["matmul.tile"]
     assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
-    assert modules(2048, 512, 2048, small) == ["matmul.f32"]
+    assert modules(2048, 512, 2048, small) == ["matmul.tile"]
+    for none in (replace(small, invocations=32), replace(small, shared=8192)):
+        assert modules(2048, 512, 2048, none) == ["matmul.f32"]
     assert modules(0, 5, 3) == []

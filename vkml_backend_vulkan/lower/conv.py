@@ -8,14 +8,13 @@ from typing import Any, Final
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
 from vkml_backend_vulkan.lower.launch import each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
-from vkml_backend_vulkan.lower.matmul import (
-    TILE_INVOCATIONS,
+from vkml_backend_vulkan.lower.tiles import (
+    Tile,
     add_slices,
     by_tiles,
     not_tiled,
     slices,
-    tiled,
-    tiles_of,
+    tile_of,
 )
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_core.plan import Call, Slot, Step
@@ -43,8 +42,9 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     channels = attrs.groups, weight[1], weight[0] // attrs.groups
     product = _product(call, b.shape, channels[1:], size(kernel))
     push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
-    if dtype == "f32" and tiled(*product, limits):
-        return _by_tiles(step, kernel, product, (a.pointer, b.pointer), push, limits)
+    tile = tile_of(*product, attrs.groups, limits) if dtype == "f32" else None
+    if tile is not None:
+        return _by_tiles(step, tile, kernel, product, (a.pointer, b.pointer), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
     name = f"conv.{call.op}.{dtype}"
     why = not_tiled(call.op, dtype, product, limits)
@@ -65,6 +65,7 @@ def _product(call: Call, b: Shape, channels: Shape, taps: int) -> tuple[int, int
 
 def _by_tiles(
     step: Step,
+    tile: Tile,
     kernel: Shape,
     product: tuple[int, int, int],
     sources: tuple[Pointer, Pointer],
@@ -73,7 +74,7 @@ def _by_tiles(
 ) -> Lowered:
     """Launch the tiles of all groups; the long chains of weight gradients may be cut."""
     call, out = only_call(step), Pointer(step.write, 0)
-    tiles, count = call.attrs.groups * tiles_of(*product[:2]), size(call.shape)
+    tiles, count = call.attrs.groups * tile.count(*product[:2]), size(call.shape)
     cut = call.op == "conv2d_weight_grad"
     parts = slices(tiles, product[2], count) if cut else 1
     target = out if parts == 1 else Pointer(~0, 0)
@@ -82,10 +83,10 @@ def _by_tiles(
         spread(tiles * parts, limits),
         (*sources, target),
         pack(*push, parts),
-        (TILE_INVOCATIONS, 0, *kernel),
+        (tile.invocations, 0, *kernel, *tile.constants),
     )
     scratch = () if parts == 1 else (padded(4 * count * parts),)
-    why = by_tiles(call.op, tiles, parts, product[2], limits)
+    why = by_tiles(call.op, tile, tiles, parts, product[2], limits)
     return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)
 
 

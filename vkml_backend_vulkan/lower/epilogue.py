@@ -27,7 +27,9 @@ HEADS: Final = frozenset({"matmul", *TILED, "max_pool2d", "avg_pool2d", *REDUCTI
 _WHOLE_WORDS: Final = frozenset({"f32", "i32", "i64"})
 """Dtypes of which an invocation may store one element."""
 _WINDOW: Final = 10
-"""Words of a window, which are constants in the frames of convolutions, from the fifth on."""
+"""Words of a window, which are constants in the frames of convolutions, after the others."""
+_OTHERS: Final = 6
+"""Constants that the kernels of convolutions have without the window."""
 
 
 def takes(work: Work, slots: Sequence[Slot]) -> bool:
@@ -61,7 +63,7 @@ def _framed(dispatch: Dispatch) -> Dispatch:
     if not dispatch.module.startswith("conv."):
         return dispatch
     window = memoryview(dispatch.push[: 4 * _WINDOW]).cast("I")
-    constants = (*dispatch.constants, 0, 0, 0)[:4]
+    constants = dispatch.constants + (0,) * (_OTHERS - len(dispatch.constants))
     return replace(dispatch, push=dispatch.push[4 * _WINDOW :], constants=(*constants, *window))
 
 

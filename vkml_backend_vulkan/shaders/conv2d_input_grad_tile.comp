@@ -9,6 +9,8 @@
 #include "conv_tile.glsl"
 
 ivec2 tap;
+int weight, gradient_of; // elements of the operands: of this tap, of the place that it saw
+bool real; // whether there is such a place
 
 ivec3 seen_by(int n)
 {
@@ -18,14 +20,24 @@ ivec3 seen_by(int n)
 
 uint left(int m, int k)
 {
-    return m < inputs && k < outputs ? load_b(ivec4(group * outputs + k, m, tap)) : 0u;
+    return m < inputs && k < outputs ? load(b, weight + m * b_strides[1] + k * b_strides[0]) : 0u;
 }
 
+// An invocation reads for one pixel only: n is the same in all calls between two taps.
 uint right(int k, int n)
 {
+    return real && k < outputs ? load(a, gradient_of + k * a_strides[1]) : 0u;
+}
+
+void turn_to(int i, int n)
+{
+    tap = ivec2(i / KERNEL_X, i % KERNEL_X);
     ivec3 s = seen_by(n);
-    bool real = k < outputs && s.x < batch && inside(s.yz, places(window));
-    return real ? load_a(ivec4(s.x, group * outputs + k, s.yz)) : 0u;
+    real = s.x < batch && inside(s.yz, places(window));
+    int first = group * outputs;
+    weight = b_offset + first * b_strides[0] + tap.x * b_strides[2] + tap.y * b_strides[3];
+    gradient_of = a_offset + s.x * a_strides[0] + first * a_strides[1] + s.y * a_strides[2]
+        + s.z * a_strides[3];
 }
 
 #define LEFT_ALONG_K false
@@ -40,16 +52,40 @@ void main()
     if (at.z >= groups) return;
     group = at.z;
     ivec2 mine = at.xy + place() * 4;
+    int pixel = at.y + spot(0, COLUMNS, RIGHT_ALONG_K).x;
     vec4 gradient[4] = vec4[4](vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
-    for (int i = 0; i < TAPS; i++) {
-        tap = ivec2(i / KERNEL_X, i % KERNEL_X);
-        multiply(at.xy, 0, outputs);
-        bvec4 saw;
-        [[unroll]] for (int j = 0; j < 4; j++) saw[j] = inside(seen_by(mine.y + j).yz, places(window));
-        [[unroll]] for (int j = 0; j < 4; j++) {
-            precise vec4 sum = gradient[j] + total[j];
-            gradient[j] = mix(gradient[j], sum, saw);
+    int steps = (outputs + DEPTH - 1) / DEPTH, step = 0, at_tap = 0, end = steps * TAPS;
+    begin();
+    turn_to(0, pixel);
+    read_next(at.xy, 0);
+    write_next(0);
+    barrier();
+    for (int s = 0; s < end; s++) {
+        bool last = step + 1 == steps; // of this tap
+        if (s + 1 < end) {
+            if (last) turn_to(at_tap + 1, pixel);
+            read_next(at.xy, last ? 0 : (step + 1) * DEPTH);
         }
+        add_products(s & 1, place());
+        if (last || (step + 1) % CHUNK_STEPS == 0) end_chunk();
+        if (s + 1 < end) write_next((s + 1) & 1);
+        step++;
+        if (last) {
+            ivec2 done = ivec2(at_tap / KERNEL_X, at_tap % KERNEL_X);
+            bvec4 saw;
+            [[unroll]] for (int j = 0; j < 4; j++) {
+                ivec3 here = spot_of(mine.y + j, size);
+                saw[j] = inside(place_of(window, here.yz, done), places(window));
+            }
+            [[unroll]] for (int j = 0; j < 4; j++) {
+                precise vec4 sum = gradient[j] + total[j];
+                gradient[j] = mix(gradient[j], sum, saw);
+            }
+            begin();
+            at_tap++;
+            step = 0;
+        }
+        barrier();
     }
     for (int j = 0; j < 4; j++) {
         ivec3 s = spot_of(mine.y + j, size);

@@ -17,7 +17,7 @@ layout(push_constant) uniform Push {
 #include "hook.glsl"
 layout(constant_id = 2) const bool LEFT_ALONG_K = true;
 layout(constant_id = 3) const bool RIGHT_ALONG_K = false;
-layout(constant_id = 4) const bool WHOLE = false; // all tiles and steps of k are
+layout(constant_id = 6) const bool WHOLE = false; // all tiles and steps of k are
 
 int a_first, b_first;
 

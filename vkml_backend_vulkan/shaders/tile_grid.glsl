@@ -2,10 +2,10 @@
 // next to each other share columns of the right factor.
 ivec4 tile_grid(int matrices, int rows, int columns, int slices)
 {
-    ivec2 tiles = (ivec2(rows, columns) + TILE - 1) / TILE;
+    ivec2 side = ivec2(ROWS, COLUMNS), tiles = (ivec2(rows, columns) + side - 1) / side;
     int w = int(workgroup());
     int slice = w / tiles.x / tiles.y;
-    return ivec4(w % tiles.x * TILE, w / tiles.x % tiles.y * TILE, slice / slices, slice % slices);
+    return ivec4(ivec2(w % tiles.x, w / tiles.x % tiles.y) * side, slice / slices, slice % slices);
 }
 
 const int SLICE = 512;

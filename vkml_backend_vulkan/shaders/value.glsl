@@ -59,13 +59,16 @@ bool key_less(uvec2 a, uvec2 b) { return a.y < b.y || (a.y == b.y && a.x < b.x);
 const uint CHUNK = 512u;
 struct Chain { V total; V chunk; uint terms; };
 Chain chain() { return Chain(ZERO, ZERO, 0u); }
+void turn(inout Chain c)
+{
+    if (c.terms < CHUNK) return;
+    c.total = add(c.total, c.chunk);
+    c.chunk = ZERO;
+    c.terms = 0u;
+}
 void multiply_add(inout Chain c, V a, V b)
 {
-    if (c.terms == CHUNK) {
-        c.total = add(c.total, c.chunk);
-        c.chunk = ZERO;
-        c.terms = 0u;
-    }
+    turn(c);
     c.chunk = add(c.chunk, mul(a, b));
     c.terms++;
 }

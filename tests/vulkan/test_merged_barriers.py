@@ -1,0 +1,109 @@
+"""Kernels that share bytes, one of them writing, never run side by side: merging moves steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import needs_vulkan  # noqa: F401
+import numpy as np
+import pytest
+from vkml_conformance.engine import upload
+from vkml_conformance.graphs import graph_check
+from vkml_conformance.training import digest
+
+import vkml
+from vkml_backend_vulkan.kernels import shipped
+from vkml_backend_vulkan.layout import flatten
+from vkml_backend_vulkan.lower.fused import is_alone
+from vkml_backend_vulkan.lower.merge import merged
+from vkml_core import runtime
+from vkml_core.plan import Plan, Slot, SlotKind
+from vkml_core.verify import verify
+
+if TYPE_CHECKING:
+    from vkml_backend_vulkan.device import VulkanDevice
+
+Bytes = tuple[object, int, int]
+
+
+@dataclass
+class Kernel:
+    """What runs in the place of one step: the bytes that its steps read and write."""
+
+    reads: set[Bytes] = field(default_factory=set)
+    writes: set[Bytes] = field(default_factory=set)
+    waits: bool = False
+
+
+def place(slot: Slot) -> Bytes:
+    if slot.kind is SlotKind.TEMP:
+        assert slot.offset is not None
+        return "arena", slot.offset, slot.offset + slot.nbytes
+    return slot.index, 0, max(slot.nbytes, 1)
+
+
+def overlap(some: set[Bytes], others: set[Bytes]) -> bool:
+    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in some for b in others)
+
+
+def places(plan: Plan) -> list[int]:
+    """Give the step in whose place each step runs."""
+    found = list(range(len(plan.steps)))
+    for at, work in merged(plan).items():
+        if work is not None:
+            first = at - len(work.writes) + 1 if not is_alone(work.calls[0]) else at
+            found[first : first + len(work.writes)] = [at] * len(work.writes)
+    return found
+
+
+def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
+    made: dict[int, Kernel] = {}
+    for i, at in enumerate(places(plan)):
+        step, kernel = plan.steps[i], made.setdefault(at, Kernel())
+        reads = {o.slot for o in step.operands if 0 not in o.view.shape}
+        kernel.reads |= {place(plan.slots[s]) for s in reads} - kernel.writes
+        kernel.writes.add(place(plan.slots[step.write]))
+    running = set()  # the others have nothing to do
+    for flat in flatten(plan, shipped().lowered(plan, device.physical.limits)):
+        made[flat.step].waits |= flat.barrier
+        running.add(flat.step)
+    return [made[i] for i in sorted(running)]
+
+
+def check(plan: Plan, device: VulkanDevice) -> int:
+    """Compare every two kernels without a barrier between them; give the number of kernels."""
+    verify(plan)
+    every = kernels(plan, device)
+    side_by_side: list[Kernel] = []
+    for kernel in every:
+        side_by_side = [*([] if kernel.waits else side_by_side), kernel]
+        for a, b in combinations(side_by_side, 2):
+            assert not overlap(a.writes, b.reads | b.writes), f"{plan}"
+            assert not overlap(a.reads, b.writes), f"{plan}"
+    return len(every)
+
+
+def plans_of_graph(number: int, name: str) -> Iterator[Plan]:
+    subject = graph_check(number).subject
+    runtime.clear_cache()
+    with np.errstate(all="ignore"):
+        vkml.realize(*subject.record(upload(subject.leaves(), name)))
+    yield from runtime.cached_plans()
+
+
+@pytest.mark.parametrize("first", range(0, 200, 10))
+def test_random_graphs(name: str, device: VulkanDevice, first: int) -> None:
+    for number in range(first, first + 10):
+        for plan in plans_of_graph(number, name):
+            check(plan, device)
+
+
+@pytest.mark.parametrize("model", ["mlp", "cnn", "transformer"])
+def test_training_steps(name: str, device: VulkanDevice, model: str) -> None:
+    runtime.clear_cache()
+    digest(model, name, 2)
+    longest = max(runtime.cached_plans(), key=lambda plan: len(plan.steps))
+    assert check(longest, device) < len(longest.steps)
