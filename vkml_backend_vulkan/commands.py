@@ -58,7 +58,7 @@ class VulkanExecutable:
         self._recording = Recording(device, ready, lowered, layout)
         self._forecast = forecast(ready, layout, frozenset(shadows.values()))
         self._needed = self._forecast.total
-        self._numbers = Numbers([plan.slots[s].dtype for s in plan.scalars])
+        self._numbers = Numbers([plan.slots[s] for s in plan.scalars])
         sizes = tuple(ready.slots[s].nbytes for s in layout.outputs)
         self._sizes = sizes[: len(sizes) - len(shadows)]
         self._spares = sizes[len(sizes) - len(shadows) :]

@@ -16,6 +16,8 @@ ERRORS: Final = 1 << 30
 """The slot of the step's error record, for the last pointer of every module that can fail."""
 ERROR_BYTES: Final = 32
 """Eight uint32: word 0 is the code (0: none), words 1 and 2 the offending int64 (low, high)."""
+SCALAR_BYTES: Final = 16
+"""Bytes from one host number to the next: they lie side by side in the order of their slots."""
 INDEX_OUT_OF_RANGE: Final = 1
 DIVISION_BY_ZERO: Final = 2
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from vkml_backend_vulkan.dispatch import ERROR_BYTES, ERRORS, Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.dispatch import (
+    ERROR_BYTES,
+    ERRORS,
+    SCALAR_BYTES,
+    Dispatch,
+    Lowered,
+    Pointer,
+)
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
 from vkml_core.plan import Plan, SlotKind
 from vkml_core.plan_rules import barriers
 
-SCALAR_BYTES: Final = 16
 RECORDS, WORKSPACE = 0, 1
 """Places in the table of base addresses: error records, the pages of the workspace, then the
 buffers bound at a run."""
@@ -56,7 +61,7 @@ class Layout:
     def _bound(self, plan: Plan, first: int) -> Iterator[tuple[int, Place]]:
         """Place every slot; the buffers bound at a run come from `first` on."""
         page, start = self.numbers
-        for i, slot in enumerate(plan.scalars):
+        for i, slot in enumerate(sorted(plan.scalars)):
             yield slot, (WORKSPACE + page, start + SCALAR_BYTES * i)
         for i, slot in enumerate((*plan.inputs, *self.outputs)):
             yield slot, (first + i, 0)

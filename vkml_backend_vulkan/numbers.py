@@ -9,18 +9,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from vkml_backend_vulkan.layout import SCALAR_BYTES
+from vkml_backend_vulkan.dispatch import SCALAR_BYTES
 from vkml_core.dtypes import DType, Scalar, bool_, float16, float32, int32, int64
+from vkml_core.plan import Slot
 
 _CODES: Final[dict[DType, str]] = {bool_: "?", int32: "i", int64: "q", float16: "e", float32: "f"}
 """What `struct` calls a dtype."""
 
 
 class Numbers:
-    """Writes numbers of fixed dtypes, one every SCALAR_BYTES bytes."""
+    """Writes numbers of fixed dtypes, one every SCALAR_BYTES bytes, in the order of their slots."""
 
-    def __init__(self, dtypes: Sequence[DType]) -> None:
-        self._dtypes = tuple(dtypes)
+    def __init__(self, slots: Sequence[Slot]) -> None:
+        """Take the slots in the order in which their numbers are given."""
+        self._order = sorted(range(len(slots)), key=lambda i: slots[i].index)
+        self._is_sorted = self._order == list(range(len(slots)))
+        self._dtypes = dtypes = tuple(slots[i].dtype for i in self._order)
         self.nbytes: Final = SCALAR_BYTES * len(dtypes)
         fields = (f"{_CODES[t]}{SCALAR_BYTES - t.itemsize}x" for t in dtypes)
         self._packed = struct.Struct("<" + "".join(fields))
@@ -32,6 +36,8 @@ class Numbers:
         """
         # A NaN of Python may have any sign; the contract's has none.
         numbers = [n if n == n else math.nan for n in scalars]
+        if not self._is_sorted and len(numbers) == len(self._order):
+            numbers = [numbers[i] for i in self._order]
         try:
             self._packed.pack_into(target, 0, *numbers)
         except (OverflowError, struct.error):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,8 @@ from vkml_core.errors import DeviceError
 
 _DIGEST: Final = 32
 Modules = Callable[[str], bytes]
+Key = tuple[str, tuple[int, ...]]
+"""A module and its constants."""
 
 
 def shipped_module(name: str) -> bytes:
@@ -39,7 +42,7 @@ class Pipelines:
         self._device = device
         self._floats = physical.floats
         self._modules = modules
-        self._made: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._made: dict[Key, Any] = {}
         self._saved = 0
         self._file = directory / f"{physical.uuid}-{physical.driver_version:08x}.bin"
         self._main = vk.text("main")
@@ -53,8 +56,25 @@ class Pipelines:
         """Give the pipeline of a module with its specialisation constants 0, 1, 2, …"""
         key = (module, constants)
         if key not in self._made:
-            self._made[key] = self._create(module, constants)
+            self._made[key] = self._create(module, constants, self._code(module))
         return self._made[key]
+
+    def prepare(self, wanted: Iterable[Key]) -> None:
+        """Make the pipelines that are missing side by side: drivers take long for each."""
+        missing = [key for key in dict.fromkeys(wanted) if key not in self._made]
+        if len(missing) < 2:
+            return
+        codes = [self._code(module) for module, _ in missing]
+        with ThreadPoolExecutor(min(len(missing), os.cpu_count() or 1)) as pool:
+            made = [
+                pool.submit(self._create, *key, code)
+                for key, code in zip(missing, codes, strict=True)
+            ]
+        for key, each in zip(missing, made, strict=True):
+            if each.exception() is None:  # kept, so that it is destroyed with the others
+                self._made[key] = each.result()
+        for each in made:
+            each.result()
 
     def __len__(self) -> int:
         return len(self._made)
@@ -92,10 +112,11 @@ class Pipelines:
         info = vk.struct("VkPipelineCacheCreateInfo", initialDataSize=len(data), pInitialData=kept)
         return vk.create("vkCreatePipelineCache", self._device, info, vk.NULL)
 
-    def _create(self, name: str, constants: tuple[int, ...]) -> Any:
-        code = vk.ffi.from_buffer(
-            "uint32_t[]", with_float_controls(self._modules(name), self._floats)
-        )
+    def _code(self, name: str) -> bytes:
+        return with_float_controls(self._modules(name), self._floats)
+
+    def _create(self, name: str, constants: tuple[int, ...], spirv: bytes) -> Any:
+        code = vk.ffi.from_buffer("uint32_t[]", spirv)
         info = vk.struct("VkShaderModuleCreateInfo", codeSize=4 * len(code), pCode=code)
         module = vk.create("vkCreateShaderModule", self._device, info, vk.NULL, module=name)
         try:

@@ -83,6 +83,7 @@ class Recording:
         self._flat_push = self._push.reshape(-1)
         self._push_start = vk.ffi.from_buffer("char[]", self._push)
         self._find_addresses(flat, layout)
+        device.pipelines.prepare((f.dispatch.module, f.dispatch.constants) for f in flat)
         self._commands = tuple(self._command(i, f) for i, f in enumerate(flat))
         times = [seconds(plan.steps[f.step], plan.slots, device.kind) for f in flat]
         settles = _settles(flat) if device.queue.spin else -1

@@ -54,11 +54,13 @@ def test_a_decision_says_what_it_is_about(recorded: str) -> None:
 
 def test_reductions(recorded: str) -> None:
     x = vkml.ones(40, 70, device=recorded).realize()
-    for reduced in (x.sum(1), x.sum(0), x[:, :7].sum(1)):
+    rows = vkml.ones(5000, 7, device=recorded).realize()
+    for reduced in (x.sum(1), x.sum(0), x[:, :7].sum(1), rows.sum(1)):
         reduced.realize()
     assert chosen("sum") == [
         "32 invocations a chunk",
         "32 invocations a chunk, results side by side",
+        "32 invocations a chunk",
         "one invocation a result",
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import needs_vulkan  # noqa: F401
@@ -11,16 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vkml_backend_vulkan.layout import SCALAR_BYTES
+from vkml_backend_vulkan.dispatch import SCALAR_BYTES
 from vkml_backend_vulkan.numbers import Numbers
 from vkml_core.dtypes import DType, bool_, float16, float32, int32, int64
+from vkml_core.plan import Slot, SlotKind
 
 REALS = st.floats(allow_nan=False) | st.integers(-(2**60), 2**60)
 
 
+def _slots(dtypes: list[DType], indices: Iterable[int]) -> list[Slot]:
+    return [Slot(i, SlotKind.SCALAR, (), t) for i, t in zip(indices, dtypes, strict=False)]
+
+
 def _written(dtypes: list[DType], numbers: list[Any]) -> list[bytes]:
     target = bytearray(SCALAR_BYTES * len(dtypes))
-    made = Numbers(dtypes)
+    made = Numbers(_slots(dtypes, range(len(dtypes))))
     assert made.nbytes == len(target)
     made.write(target, numbers)
     starts = (SCALAR_BYTES * i for i in range(len(dtypes)))
@@ -55,3 +61,10 @@ def test_what_is_too_large_is_infinite() -> None:
 def test_their_count_is_checked(numbers: list[float]) -> None:
     with pytest.raises(ValueError, match=f"got {len(numbers)} numbers, expected 2"):
         _written([float32, float32], numbers)
+
+
+def test_they_lie_in_the_order_of_their_slots() -> None:
+    target = bytearray(2 * SCALAR_BYTES)
+    Numbers(_slots([float32, int32], (7, 3))).write(target, [1.5, 9])
+    assert target[:4] == np.int32(9).tobytes()
+    assert target[SCALAR_BYTES : SCALAR_BYTES + 4] == np.float32(1.5).tobytes()

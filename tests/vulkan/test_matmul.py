@@ -116,7 +116,9 @@ def test_which_tile(product: tuple[int, int, int], matrices: int, tile: tuple[in
 
 
 def test_which_kernel() -> None:
-    assert modules(8, 4096, 8) == ["matmul.f32"]
+    assert modules(4, 8192, 8) == ["matmul.f32"]
+    assert modules(8, 4096, 8) == ["matmul.tile", "matmul.slices"]  # else each is one long chain
+    assert modules(8, 512, 4096) == ["matmul.f32"]
     assert modules(2048, 512, 2048) == ["matmul.tile"]
     assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)

@@ -16,7 +16,7 @@ from vkml_backend_vulkan.shaders.tables.hooks import HOOK
 
 PREFIX: Final = "fused@"
 _STORE: Final = re.compile(r"(\w+)=(\d+)@(\d+)")
-_SOURCE: Final = re.compile(r"(\w+)\.(\d)@(\d+)(?:/(\d+)/(\d+)/(\d+))?")
+_SOURCE: Final = re.compile(r"(\w+)\.(\d+)@(\d+)(?:/(\d+)/(\d+)/(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)

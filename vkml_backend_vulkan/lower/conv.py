@@ -20,6 +20,16 @@ from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_core.plan import Call, Slot, Step
 from vkml_core.shapes import Shape, size
 
+WINDOW: Final = 10
+"""Numbers of a window."""
+KNOWN_FROM: Final = 1 << 16
+"""Results from which on it pays to compile a kernel for the numbers of its window."""
+
+
+def known(geometry: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Give the constants from number 1 on of a kernel with so many results over a window."""
+    return (*(0,) * 5, *geometry) if count >= KNOWN_FROM else ()
+
 
 def window(attrs: Any, image: Shape, kernel: Shape) -> tuple[int, ...]:
     """Give the ten words of a sliding window; a window without the attribute is not dilated."""
@@ -42,7 +52,8 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     channels = attrs.groups, weight[1], weight[0] // attrs.groups
     product = _product(call, b.shape, channels[1:], size(kernel))
     push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
-    tile = tile_of(*product, attrs.groups, limits) if dtype == "f32" else None
+    cut = call.op == "conv2d_weight_grad"
+    tile = tile_of(*product, attrs.groups, limits, cut=cut) if dtype == "f32" else None
     if tile is not None:
         return _by_tiles(step, tile, kernel, product, (a.pointer, b.pointer), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
@@ -83,7 +94,7 @@ def _by_tiles(
         spread(tiles * parts, limits),
         (*sources, target),
         pack(*push, parts),
-        (tile.invocations, 0, *kernel, *tile.constants),
+        (tile.invocations, 0, *kernel, *tile.constants, *push[:WINDOW]),
     )
     scratch = () if parts == 1 else (padded(4 * count * parts),)
     why = by_tiles(call.op, tile, tiles, parts, product[2], limits)
@@ -118,7 +129,8 @@ def windows(
     push = pack(*geometry, *x.without(), count, *image[:2])
     pointers = (x.pointer, Pointer(step.write, 0))
     source, out = token(slots, operands(step)[0]), TOKENS[call.dtype]
-    return Lowered(each_output(f"{name}.{source}", count, pointers, push, limits, out))
+    constants = known(geometry, count)
+    return Lowered(each_output(f"{name}.{source}", count, pointers, push, limits, out, constants))
 
 
 _LOWER: Final[dict[str, Lower]] = {

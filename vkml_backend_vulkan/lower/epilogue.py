@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vkml_backend_vulkan.dispatch import PUSH_BYTES, Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.dispatch import PUSH_BYTES, SCALAR_BYTES, Dispatch, Lowered, Pointer
 from vkml_backend_vulkan.link.epilogue import Epilogue, Source, Store
+from vkml_backend_vulkan.lower.conv import WINDOW
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
 from vkml_backend_vulkan.lower.layout import collapse, token
 from vkml_backend_vulkan.lower.unpool import is_known
@@ -16,7 +17,7 @@ from vkml_backend_vulkan.shaders.tables.conv import TILED
 from vkml_backend_vulkan.shaders.tables.library import LONG
 from vkml_backend_vulkan.shaders.tables.reduce import REDUCTIONS
 from vkml_core.dtypes import float32
-from vkml_core.plan import Operand, Slot
+from vkml_core.plan import Operand, Slot, SlotKind
 from vkml_core.shapes import size
 
 EXTRA: Final = 4
@@ -26,10 +27,8 @@ HEADS: Final = frozenset({"matmul", *TILED, "max_pool2d", "avg_pool2d", *REDUCTI
 """Operations whose kernels have frames."""
 _WHOLE_WORDS: Final = frozenset({"f32", "i32", "i64"})
 """Dtypes of which an invocation may store one element."""
-_WINDOW: Final = 10
-"""Words of a window, which are constants in the frames of convolutions, after the others."""
 _OTHERS: Final = 6
-"""Constants that the kernels of convolutions have without the window."""
+"""Constants that come before a window's in the frames of convolutions."""
 
 
 def takes(work: Work, slots: Sequence[Slot]) -> bool:
@@ -62,9 +61,9 @@ def _framed(dispatch: Dispatch) -> Dispatch:
     """Give the dispatch of a module's frame: a convolution's has the window in its constants."""
     if not dispatch.module.startswith("conv."):
         return dispatch
-    window = memoryview(dispatch.push[: 4 * _WINDOW]).cast("I")
-    constants = dispatch.constants + (0,) * (_OTHERS - len(dispatch.constants))
-    return replace(dispatch, push=dispatch.push[4 * _WINDOW :], constants=(*constants, *window))
+    window = memoryview(dispatch.push[: 4 * WINDOW]).cast("I")
+    constants = (*dispatch.constants, *(0,) * _OTHERS)[:_OTHERS]
+    return replace(dispatch, push=dispatch.push[4 * WINDOW :], constants=(*constants, *window))
 
 
 @dataclass(slots=True)
@@ -92,7 +91,15 @@ def _describe(
         for slot, k in work.writes
     )
     used = sorted({a for call in work.calls[1:] for a in call.args if a >= 0})
-    operands = [_source(work.operands[a], slots, addresses) for a in used]
+    given = [work.operands[a] for a in used]
+    numbers = [s.index for s in slots if s.kind is SlotKind.SCALAR]
+    mine = [o.slot for o in given if o.slot in numbers]
+    operands = [
+        _number(o, slots, addresses, numbers[numbers.index(min(mine)) :])
+        if o.slot in mine
+        else _source(o, slots, addresses)
+        for o in given
+    ]
     sources = tuple(o for o in operands if o is not None)
     if len(sources) < len(used) or len(addresses.found) > 1 + EXTRA:
         return None
@@ -102,6 +109,19 @@ def _describe(
         for made in (apply(work, slots, call) for call in work.calls[1:])
     )
     return Epilogue(head, stores, sources, calls), addresses.found
+
+
+def _number(
+    operand: Operand,
+    slots: Sequence[Slot],
+    addresses: _Addresses,
+    numbers: Sequence[int],
+) -> Source:
+    """Describe a host number: those of one kernel share the address of the first of `numbers`."""
+    apart = numbers.index(operand.slot) * SCALAR_BYTES
+    offset = apart // slots[operand.slot].dtype.itemsize
+    address = addresses.number(Pointer(numbers[0], 0))
+    return Source(token(slots, operand), offset, address, (1, 1, 0))
 
 
 def _source(operand: Operand, slots: Sequence[Slot], addresses: _Addresses) -> Source | None:

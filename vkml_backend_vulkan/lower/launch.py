@@ -40,13 +40,23 @@ def read(step: Step, argument: int, slots: Sequence[Slot]) -> Read:
 
 
 def each_output(
-    module: str, count: int, pointers: Sequence[Pointer], push: bytes, limits: Limits, dtype: str
+    module: str,
+    count: int,
+    pointers: Sequence[Pointer],
+    push: bytes,
+    limits: Limits,
+    dtype: str,
+    constants: Sequence[int] = (),
 ) -> tuple[Dispatch, ...]:
-    """Launch an invocation for each output word; nothing where there is no output."""
+    """Launch an invocation for each output word; nothing where there is no output. `constants` are
+    those from number 1 on.
+    """
     invocations = -(-count // PER_WORD.get(dtype, 1))
     local = local_size(limits)
     groups = grid(invocations, local, limits)
-    return (Dispatch(module, groups, tuple(pointers), push, (local,)),) if count else ()
+    if not count:
+        return ()
+    return (Dispatch(module, groups, tuple(pointers), push, (local, *constants)),)
 
 
 ERROR_POINTER: Final = Pointer(ERRORS, 0)

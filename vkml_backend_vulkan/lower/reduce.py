@@ -32,6 +32,8 @@ COLUMNS_LOCAL: Final = 256
 """Invocations where results lie side by side: eight of them, 32 bytes, to a workgroup."""
 FEW: Final = 256
 """Elements up to which all ways are as good: one variant of a module does for all shapes."""
+MANY: Final = 4096
+"""Rows from which on an invocation each fills a large device."""
 WORD_BYTES: Final = {"f32": 4, "i32": 4, "i64": 8}
 
 
@@ -114,10 +116,10 @@ def _chunks(
 
 def _way(outer: View, inner: View) -> str:
     """Choose how invocations share the work."""
-    if size(outer.shape) * size(inner.shape) <= FEW:
-        return CHUNKS
-    if size(inner.shape) <= LANES:
+    if size(inner.shape) <= LANES and size(outer.shape) >= MANY:
         return ALONE
+    if size(outer.shape) * size(inner.shape) <= FEW or size(inner.shape) <= LANES:
+        return CHUNKS
     _, (across,) = collapse(outer.shape, outer.strides)
     _, (along,) = collapse(inner.shape, inner.strides)
     return COLUMNS if 0 < abs(across[3]) < abs(along[3]) else CHUNKS
@@ -127,7 +129,7 @@ def _why(op: str, outer: View, inner: View, limits: Limits) -> Decision:
     """Tell how the first pass, which reads the operand, was chosen."""
     way, n = _way(outer, inner), size(inner.shape)
     because = {
-        ALONE: f"rows of {n}, at most {LANES}",
+        ALONE: f"rows of {n}, at most {LANES}, and {size(outer.shape)} of them",
         COLUMNS: f"rows of {n}, and neighbours in memory belong to neighbouring results",
         CHUNKS: f"rows of {n} that lie together in memory, are all there is or few",
     }[way]

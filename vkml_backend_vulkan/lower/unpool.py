@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from vkml_backend_vulkan.dispatch import Limits, Lowered, Pointer
-from vkml_backend_vulkan.lower.conv import window
+from vkml_backend_vulkan.lower.conv import known, window
 from vkml_backend_vulkan.lower.launch import each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, pack
 from vkml_backend_vulkan.shaders.table import TOKENS
@@ -67,4 +67,5 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     geometry = window(attrs, call.attrs.image, attrs.kernel)
     push = pack(*geometry, *x.without(), count, *call.shape[:2])
     pointers = (x.pointer, index.pointer, Pointer(step.write, 0))
-    return Lowered(each_output(f"pool.max_unpool2d.{token}", count, pointers, push, limits, token))
+    name, constants = f"pool.max_unpool2d.{token}", known(geometry, count)
+    return Lowered(each_output(name, count, pointers, push, limits, token, constants))

@@ -6,7 +6,7 @@ layout(push_constant) uniform Push {
 #ifdef HOOK
     uvec2 extra[4];
 #else
-    Window window;
+    Window pushed;
 #endif
     int a_offset, a_strides[4];
     int b_offset, b_strides[4];
@@ -14,21 +14,10 @@ layout(push_constant) uniform Push {
     int batch, groups, inputs, outputs; // channels of one group
     int slices; // of the chain of conv2d_weight_grad_tile.comp
 };
-#ifdef HOOK // the window's numbers are constants: there is no room for more addresses otherwise
-layout(constant_id = 6) const int IMAGE_Y = 1;
-layout(constant_id = 7) const int IMAGE_X = 1;
-layout(constant_id = 8) const int WINDOW_Y = 1;
-layout(constant_id = 9) const int WINDOW_X = 1;
-layout(constant_id = 10) const int STRIDE_Y = 1;
-layout(constant_id = 11) const int STRIDE_X = 1;
-layout(constant_id = 12) const int PADDING_Y = 0;
-layout(constant_id = 13) const int PADDING_X = 0;
-layout(constant_id = 14) const int DILATION_Y = 1;
-layout(constant_id = 15) const int DILATION_X = 1;
-#define window \
-    Window(ivec2(IMAGE_Y, IMAGE_X), ivec2(WINDOW_Y, WINDOW_X), ivec2(STRIDE_Y, STRIDE_X), \
-           ivec2(PADDING_Y, PADDING_X), ivec2(DILATION_Y, DILATION_X))
+#ifdef HOOK // there is no room for more addresses otherwise
+#define WINDOW_ONLY_KNOWN
 #endif
+#include "window_known.glsl"
 #include "hook.glsl"
 V load_a(ivec4 at)
 {

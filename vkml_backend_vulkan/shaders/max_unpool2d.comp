@@ -12,11 +12,12 @@ layout(push_constant) uniform Push {
 #ifdef HOOK
     uvec2 extra[4];
 #endif
-    Window window;
+    Window pushed;
     int offset, strides[4];
     uint count;
     int batch, channels;
 };
+#include "window_known.glsl"
 #include "hook.glsl"
 
 V result(uint index)

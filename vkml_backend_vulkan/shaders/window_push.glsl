@@ -6,11 +6,12 @@ layout(push_constant) uniform Push {
 #ifdef HOOK
     uvec2 extra[4];
 #endif
-    Window window;
+    Window pushed;
     int offset, strides[4];
     uint count;
     int batch, channels;
 };
+#include "window_known.glsl"
 #include "hook.glsl"
 V load_x(ivec4 at)
 {
