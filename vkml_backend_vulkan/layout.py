@@ -1,21 +1,19 @@
-"""Where the pointers of a lowered plan lead, and which of its dispatches wait for those before."""
+"""Where the pointers of a lowered plan lead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from vkml_backend_vulkan.dispatch import (
     ERROR_BYTES,
     ERRORS,
     SCALAR_BYTES,
-    Dispatch,
     Lowered,
     Pointer,
 )
 from vkml_backend_vulkan.free_ranges import ALIGNMENT, padded
+from vkml_backend_vulkan.order import own_scratch
 from vkml_core.plan import Plan, SlotKind
-from vkml_core.plan_rules import barriers
 
 RECORDS, WORKSPACE = 0, 1
 """Places in the table of base addresses: error records, the pages of the workspace, then the
@@ -26,10 +24,10 @@ Place = tuple[int, int]
 class Layout:
     """Turns a pointer into a place in the table of bases and bytes from there.
 
-    The workspace, which all plans of a device share, holds the arena, the scalars and the scratch
-    of one step at a time. It is one range of bytes cut into pages, and nothing crosses from one
-    page into the next: a page is what one allocation may be. The buffers bound at a run are the
-    plan's inputs, then `outputs`.
+    The workspace, which all plans of a device share, holds the arena, the scalars and scratch: of
+    steps with their own, then of one of the others at a time. It is one range of bytes cut into
+    pages, and nothing crosses from one page into the next: a page is what one allocation may be.
+    The buffers bound at a run are the plan's inputs, then `outputs`.
     """
 
     def __init__(self, plan: Plan, lowered: Sequence[Lowered], most: int) -> None:
@@ -42,7 +40,13 @@ class Layout:
         self.scalars = SCALAR_BYTES * len(plan.scalars)
         self.numbers, end = self._fit(padded(plan.arena) if plan.arena else 0, self.scalars)
         """Where the scalars begin: a page and bytes from there."""
-        self._scratch = [self._scratch_of(low, end) for low in lowered]
+        self._scratch: list[list[tuple[Place, int]]] = [[] for _ in lowered]
+        owns = own_scratch(lowered)
+        for i in (i for i, own in enumerate(owns) if own):
+            self._scratch[i] = self._scratch_of(lowered[i], end)
+            end = self._scratch[i][-1][1]
+        for i in (i for i, own in enumerate(owns) if not own):
+            self._scratch[i] = self._scratch_of(lowered[i], end)
         ends = [end, *(stop for places in self._scratch for _, stop in places)]
         self.pages = self._sizes(max(ends))
         """Bytes of each page of the workspace."""
@@ -92,47 +96,3 @@ class Layout:
 def can_fail(lowered: Lowered) -> bool:
     """Whether a step has an error record."""
     return any(p.slot == ERRORS for d in lowered.dispatches for p in d.pointers)
-
-
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """One dispatch of one step, and whether it waits for those before it."""
-
-    step: int
-    dispatch: Dispatch
-    barrier: bool
-
-
-def _waiting(plan: Plan, lowered: Sequence[Lowered]) -> set[int]:
-    """Give the steps whose dispatches wait for those before. The plan's own barriers tell it where
-    every step runs in its own place: a barrier between the steps of one kernel serves nobody else.
-    """
-    runs = {low.steps.start: (i, low.steps) for i, low in enumerate(lowered) if low.steps}
-    if not runs:
-        return {b.before for b in plan.barriers}
-    places: list[int] = []
-    groups: list[range] = []
-    next_step = 0
-    while next_step < len(lowered):
-        place, group = runs.get(next_step, (next_step, range(next_step, next_step + 1)))
-        places.append(place)
-        groups.append(group)
-        next_step = group.stop
-    return {places[b.before] for b in barriers(plan, groups)}
-
-
-def flatten(plan: Plan, lowered: Sequence[Lowered]) -> Iterator[Flat]:
-    """List the dispatches that do something, with the barriers of plan, steps and shared scratch.
-
-    The barrier of a step without dispatches is due at the next one, which may rely on it.
-    """
-    waits = _waiting(plan, lowered)
-    due = scratch_used = False
-    for i, low in enumerate(lowered):
-        due |= i in waits or (scratch_used and bool(low.scratch))
-        dispatches = [d for d in low.dispatches if 0 not in d.groups]
-        for k, dispatch in enumerate(dispatches):
-            yield Flat(i, dispatch, due or k > 0)
-            scratch_used &= not (due or k > 0)
-            due = False
-        scratch_used |= bool(dispatches and low.scratch)

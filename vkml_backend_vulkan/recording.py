@@ -14,7 +14,8 @@ from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.barriers import BETWEEN, COMPUTE, SETTLED
 from vkml_backend_vulkan.dispatch import ERRORS, PUSH_BYTES, Lowered
 from vkml_backend_vulkan.estimate import cut, seconds
-from vkml_backend_vulkan.layout import Flat, Layout, flatten
+from vkml_backend_vulkan.layout import Layout
+from vkml_backend_vulkan.order import Flat, flatten
 from vkml_backend_vulkan.profile import Profiler
 from vkml_core.backend import DeviceKind
 from vkml_core.errors import DeviceError

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from vkml_core.schedule.group import has_head
-from vkml_core.schedule.hazards import Conflict, barriers, each_step, hazards
+from vkml_core.schedule.hazards import Conflict, dependencies, each_step, hazards
 from vkml_core.schedule.lower import is_whole
 from vkml_core.schedule.reshape import reshaped
 from vkml_core.schedule.state import reads_in_step
 
 __all__ = [
     "Conflict",
-    "barriers",
+    "dependencies",
     "each_step",
     "has_head",
     "hazards",

@@ -1,4 +1,4 @@
-"""Where pointers lead and which dispatches wait, without a device."""
+"""Where pointers lead, without a device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import needs_vulkan  # noqa: F401
 from vkml_backend_vulkan import layout
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered, Pointer
 from vkml_core.dtypes import float32
-from vkml_core.plan import Barrier, Hazard, Plan, Slot, SlotKind, Step
+from vkml_core.plan import Plan, Slot, SlotKind, Step
 
 _STEP = Step((), (), 0)
 
@@ -16,33 +16,10 @@ def _dispatch(groups: int = 1, slot: int = 0) -> Dispatch:
     return Dispatch("m", (groups, 1, 1), (Pointer(slot, 0),), b"")
 
 
-def _plan(steps: int, *waiting: int, slots: tuple[Slot, ...] = (), arena: int = 0) -> Plan:
-    barriers = tuple(Barrier(b, b - 1, frozenset({Hazard.RAW})) for b in waiting)
+def _plan(steps: int, *, slots: tuple[Slot, ...] = (), arena: int = 0) -> Plan:
     inputs = tuple(s.index for s in slots if s.kind in (SlotKind.INPUT, SlotKind.STATE))
     scalars = tuple(s.index for s in slots if s.kind is SlotKind.SCALAR)
-    return Plan(slots, (_STEP,) * steps, inputs, scalars, (), barriers, arena)
-
-
-def _waits(plan: Plan, lowered: list[Lowered]) -> list[tuple[int, bool]]:
-    return [(f.step, f.barrier) for f in layout.flatten(plan, lowered)]
-
-
-def test_barriers_of_the_plan_and_inside_a_step() -> None:
-    one, two = Lowered((_dispatch(),)), Lowered((_dispatch(), _dispatch()))
-    found = _waits(_plan(4, 3), [one, two, one, one])
-    assert found == [(0, False), (1, False), (1, True), (2, False), (3, True)]
-
-
-def test_the_barrier_of_a_step_without_dispatches_is_kept() -> None:
-    one, nothing = Lowered((_dispatch(),)), Lowered((_dispatch(groups=0),))
-    assert _waits(_plan(3, 1), [one, nothing, one]) == [(0, False), (2, True)]
-    assert _waits(_plan(3, 1), [one, Lowered(()), one]) == [(0, False), (2, True)]
-
-
-def test_steps_that_share_scratch_wait() -> None:
-    plain, scratch = Lowered((_dispatch(),)), Lowered((_dispatch(),), scratch=(64,))
-    found = _waits(_plan(5, 3), [scratch, plain, scratch, plain, scratch])
-    assert found == [(0, False), (1, False), (2, True), (3, True), (4, False)]
+    return Plan(slots, (_STEP,) * steps, inputs, scalars, (), (), arena)
 
 
 def test_pointers_lead_to_disjoint_memory() -> None:

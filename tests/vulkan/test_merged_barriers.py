@@ -1,10 +1,10 @@
-"""Kernels that share bytes, one of them writing, never run side by side: merging moves steps."""
+"""Kernels that share bytes, one of them writing, never run side by side, whatever is moved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import needs_vulkan  # noqa: F401
@@ -16,9 +16,9 @@ from vkml_conformance.training import digest
 
 import vkml
 from vkml_backend_vulkan.kernels import shipped
-from vkml_backend_vulkan.layout import flatten
 from vkml_backend_vulkan.lower.fused import is_alone
 from vkml_backend_vulkan.lower.merge import merged
+from vkml_backend_vulkan.order import flatten
 from vkml_core import runtime
 from vkml_core.plan import Plan, Slot, SlotKind
 from vkml_core.verify import verify
@@ -35,7 +35,8 @@ class Kernel:
 
     reads: set[Bytes] = field(default_factory=set)
     writes: set[Bytes] = field(default_factory=set)
-    waits: bool = False
+    levels: list[int] = field(default_factory=list)
+    """How many barriers come before each of its dispatches."""
 
 
 def place(slot: Slot) -> Bytes:
@@ -66,24 +67,23 @@ def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
         reads = {o.slot for o in step.operands if 0 not in o.view.shape}
         kernel.reads |= {place(plan.slots[s]) for s in reads} - kernel.writes
         kernel.writes.add(place(plan.slots[step.write]))
-    running = set()  # the others have nothing to do
+    level = 0
     for flat in flatten(plan, shipped().lowered(plan, device.physical.limits)):
-        made[flat.step].waits |= flat.barrier
-        running.add(flat.step)
-    return [made[i] for i in sorted(running)]
+        level += flat.barrier
+        made[flat.step].levels.append(level)
+    return [made[i] for i in sorted(made) if made[i].levels]  # the others have nothing to do
 
 
 def check(plan: Plan, device: VulkanDevice) -> int:
-    """Compare every two kernels without a barrier between them; give the number of kernels."""
+    """Compare every two kernels; give how many barriers there are."""
     verify(plan)
     every = kernels(plan, device)
-    side_by_side: list[Kernel] = []
     for kernel in every:
-        side_by_side = [*([] if kernel.waits else side_by_side), kernel]
-        for a, b in combinations(side_by_side, 2):
-            assert not overlap(a.writes, b.reads | b.writes), f"{plan}"
-            assert not overlap(a.reads, b.writes), f"{plan}"
-    return len(every)
+        assert all(a < b for a, b in pairwise(kernel.levels)), "each dispatch waits for the last"
+    for a, b in combinations(every, 2):
+        if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
+            assert a.levels[-1] < b.levels[0], f"{plan}"
+    return max((k.levels[-1] for k in every), default=0)
 
 
 def plans_of_graph(number: int, name: str) -> Iterator[Plan]:

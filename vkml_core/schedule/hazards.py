@@ -55,16 +55,11 @@ def hazards(plan: Plan, groups: Sequence[range]) -> Iterator[Conflict]:
     """List the conflicts of each group of steps, in order: with the last writer of what it reads,
     and with the last readers and writers of the bytes that it overwrites.
 
-    Reads count as reads of the whole slot, since writes always write whole slots. What a group
-    reads of its own results it does not read from memory.
+    Reads count as reads of the whole slot, since writes always write whole slots.
     """
     memory = _Memory(plan)
     for i, group in enumerate(groups):
-        reads: dict[int, None] = {}
-        writes: dict[int, None] = {}
-        for k in group:
-            reads |= dict.fromkeys(s for s in touched(plan.steps[k]) if s not in writes)
-            writes[plan.steps[k].write] = None
+        reads, writes = _accesses(plan, group)
         found = [(memory.writer.get(s, -1), Hazard.RAW) for s in reads]
         for slot in (lost for write in writes for lost in memory.overwritten(write)):
             found.append((memory.reader.get(slot, -1), Hazard.WAR))
@@ -73,6 +68,38 @@ def hazards(plan: Plan, groups: Sequence[range]) -> Iterator[Conflict]:
         memory.reader.update((s, i) for s in reads)
         for write in writes:
             memory.write(write, i)
+
+
+def dependencies(plan: Plan, groups: Sequence[range]) -> list[set[int]]:
+    """Give for each group of steps the earlier groups that must have finished before it starts,
+    whatever else runs between them or beside them: with the writer of what it reads, and with all
+    that read or wrote the bytes that it overwrites.
+    """
+    memory, readers = _Memory(plan), dict[int, set[int]]()
+    found = []
+    for i, group in enumerate(groups):
+        reads, writes = _accesses(plan, group)
+        needs = {memory.writer.get(s, i) for s in reads}
+        for slot in (lost for write in writes for lost in memory.overwritten(write)):
+            needs |= {memory.writer.get(slot, i), *readers.get(slot, ())}
+        for slot in reads:
+            readers.setdefault(slot, set()).add(i)
+        for write in writes:
+            memory.write(write, i)
+        found.append(needs - {i})
+    return found
+
+
+def _accesses(plan: Plan, group: range) -> tuple[list[int], list[int]]:
+    """Give the slots that a group reads from memory, and those that it writes. What it reads of
+    its own results is not read from memory.
+    """
+    reads: dict[int, None] = {}
+    writes: dict[int, None] = {}
+    for step in (plan.steps[k] for k in group):
+        reads |= dict.fromkeys(s for s in touched(step) if s not in writes)
+        writes[step.write] = None
+    return list(reads), list(writes)
 
 
 def touched(step: Step) -> set[int]:

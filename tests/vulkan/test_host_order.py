@@ -1,0 +1,104 @@
+"""Which dispatches run side by side and which wait, without a device."""
+
+from __future__ import annotations
+
+import needs_vulkan  # noqa: F401
+import pytest
+
+from vkml_backend_vulkan.dispatch import Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.order import ALL_OWN_SCRATCH, FILLS, OWN_SCRATCH, flatten, own_scratch
+from vkml_core.dtypes import float32
+from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
+from vkml_core.shapes import View
+
+ONE = Lowered((Dispatch("m", (1, 1, 1), (Pointer(0, 0),), b""),))
+TWO = Lowered(ONE.dispatches * 2)
+NOTHING = Lowered(())
+LARGE = OWN_SCRATCH + 1
+
+
+def _slot(i: int, offset: int | None) -> Slot:
+    kind = SlotKind.OUTPUT if offset is None else SlotKind.TEMP
+    return Slot(i, kind, (16,), float32, offset)
+
+
+def plan(*steps: tuple[tuple[int, ...], int], arena: dict[int, int] | None = None) -> Plan:
+    """Make a plan of steps (slots read, slot written); `arena` has the offsets of TEMP slots."""
+    offsets = arena or {}
+    count = 1 + max(s for reads, write in steps for s in (*reads, write))
+    written = {write for _, write in steps}
+    slots = tuple(
+        _slot(i, offsets.get(i)) if i in written else Slot(i, SlotKind.INPUT, (16,), float32)
+        for i in range(count)
+    )
+    view = View.of((16,))
+    made = tuple(
+        Step(
+            (Call("add", None, tuple(range(len(reads))), (16,), float32),),
+            tuple(Operand(s, view) for s in reads),
+            write,
+        )
+        for reads, write in steps
+    )
+    inputs = tuple(s.index for s in slots if s.kind is SlotKind.INPUT)
+    outputs = tuple(s.index for s in slots if s.kind is SlotKind.OUTPUT)
+    return Plan(slots, made, inputs, (), outputs, (), 4096 if offsets else 0)
+
+
+def order(given: Plan, *lowered: Lowered) -> list[list[int]]:
+    """Give the steps of the dispatches, level by level."""
+    levels: list[list[int]] = []
+    for flat in flatten(given, lowered):
+        if flat.barrier or not levels:
+            levels.append([])
+        levels[-1].append(flat.step)
+    return levels
+
+
+def test_a_chain_waits_and_what_is_apart_does_not() -> None:
+    given = plan(((0,), 1), ((1,), 2), ((0,), 3), ((2, 3), 4))
+    assert order(given, ONE, ONE, ONE, ONE) == [[0, 2], [1], [3]]
+    assert order(given, TWO, ONE, ONE, ONE) == [[0, 2], [0], [1], [3]]
+
+
+def test_a_step_that_does_nothing_hands_on_what_it_waits_for() -> None:
+    given = plan(((0,), 1), ((1,), 2), ((2,), 3))
+    assert order(given, ONE, NOTHING, ONE) == [[0], [2]]
+
+
+def test_what_is_overwritten_has_been_read() -> None:
+    """Slots 1 and 3 share bytes, and so do 1 and 4: what read 1 comes before both."""
+    given = plan(((0,), 1), ((1,), 2), ((0,), 3), ((0,), 4), arena={1: 0, 3: 0, 4: 32})
+    assert order(given, ONE, ONE, ONE, ONE) == [[0], [1], [2], [3]]
+    apart = plan(((0,), 1), ((1,), 2), ((0,), 3), ((0,), 4), arena={1: 0, 3: 64, 4: 128})
+    assert order(apart, ONE, ONE, ONE, ONE) == [[0, 2, 3], [1]]
+
+
+def test_one_kernel_for_two_steps_waits_as_both_would() -> None:
+    given = plan(((0,), 1), ((0,), 2), ((1,), 3), ((3,), 4))
+    both = Lowered(ONE.dispatches, steps=range(1, 3))
+    assert order(given, ONE, NOTHING, both, ONE) == [[0], [2], [3]]
+    early = Lowered(ONE.dispatches, steps=range(1, 3))
+    assert order(given, ONE, early, NOTHING, ONE) == [[0], [1], [3]]
+
+
+@pytest.mark.parametrize(("nbytes", "levels"), [(64, [[0, 1]]), (LARGE, [[0], [1]])])
+def test_large_scratch_is_shared_and_so_waited_for(nbytes: int, levels: list[list[int]]) -> None:
+    some = Lowered(ONE.dispatches, scratch=(nbytes,))
+    assert order(plan(((0,), 1), ((0,), 2)), some, some) == levels
+
+
+def test_there_is_a_limit_to_scratch_of_ones_own() -> None:
+    some = Lowered(ONE.dispatches, scratch=(OWN_SCRATCH // 2, OWN_SCRATCH // 2))
+    most = ALL_OWN_SCRATCH // OWN_SCRATCH
+    assert own_scratch([ONE, *[some] * (most + 2), ONE]) == [
+        False,
+        *[True] * most,
+        *[False] * 3,
+    ]
+
+
+def test_two_that_fill_the_device_do_not_run_side_by_side() -> None:
+    large = Lowered((Dispatch("m", (FILLS // 128, 1, 1), (Pointer(0, 0),), b"", (128,)),))
+    given = plan(((0,), 1), ((0,), 2), ((0,), 3))
+    assert order(given, large, ONE, large) == [[0, 1], [2]]
