@@ -123,6 +123,6 @@ def test_which_kernel() -> None:
     assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
     assert modules(2048, 512, 2048, small) == ["matmul.tile"]
-    for none in (replace(small, invocations=32), replace(small, shared=8192)):
+    for none in (replace(small, invocations=64), replace(small, shared=8192)):
         assert modules(2048, 512, 2048, none) == ["matmul.f32"]
     assert modules(0, 5, 3) == []

@@ -31,15 +31,15 @@ MOST_SLICES_BYTES: Final = 2**28
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Results of a workgroup, 4 × 4 of them to an invocation."""
+    """Results of a workgroup."""
 
     rows: int
     columns: int
 
     @property
     def invocations(self) -> int:
-        """Invocations of the workgroup."""
-        return self.rows * self.columns // 16
+        """Invocations of the workgroup, each with 4 × 4 results, in a small tile with 2 × 4."""
+        return self.rows * self.columns // (8 if self.rows * self.columns == 1024 else 16)
 
     @property
     def shared(self) -> int:

@@ -51,7 +51,7 @@ void main()
     ivec4 at = tile_grid(groups, inputs, batch * size.x * size.y, 1);
     if (at.z >= groups) return;
     group = at.z;
-    ivec2 mine = at.xy + place() * 4;
+    ivec2 mine = at.xy + place() * ivec2(EACH, 4);
     int pixel = at.y + spot(0, COLUMNS, RIGHT_ALONG_K).x;
     vec4 gradient[4] = vec4[4](vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
     int steps = (outputs + DEPTH - 1) / DEPTH, step = 0, at_tap = 0, end = steps * TAPS;
@@ -77,7 +77,7 @@ void main()
                 ivec3 here = spot_of(mine.y + j, size);
                 saw[j] = inside(place_of(window, here.yz, done), places(window));
             }
-            [[unroll]] for (int j = 0; j < 4; j++) {
+            [[unroll]] for (int j = 0; j < EACH; j++) {
                 precise vec4 sum = gradient[j] + total[j];
                 gradient[j] = mix(gradient[j], sum, saw);
             }
@@ -89,7 +89,7 @@ void main()
     }
     for (int j = 0; j < 4; j++) {
         ivec3 s = spot_of(mine.y + j, size);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < EACH; i++)
             if (mine.x + i < inputs && s.x < batch) {
                 int channel = s.x * groups * inputs + group * inputs + mine.x + i;
                 int to = (channel * size.x + s.y) * size.y + s.z;

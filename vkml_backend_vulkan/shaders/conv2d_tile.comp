@@ -14,12 +14,25 @@ uint left(int m, int k)
     return m < outputs && t.x < inputs ? load_b(ivec4(group * outputs + m, t)) : 0u;
 }
 
+// An invocation reads for one place only: n is the same in all calls.
+ivec2 corner; // the pixel that the first tap sees there
+int image; // the element of the operand where its images of this group begin
+bool real; // whether there is such a place
+
 uint right(int k, int n)
 {
-    ivec3 t = tap_of(k), s = spot_of(n, places(window));
-    ivec2 pixel = seen(window, s.yz, t.yz);
-    bool real = t.x < inputs && s.x < batch && inside(pixel, window.image);
-    return real ? load_a(ivec4(s.x, group * inputs + t.x, pixel)) : 0u;
+    ivec3 t = tap_of(k);
+    ivec2 pixel = corner + t.yz * window.dilation;
+    if (!(real && t.x < inputs && inside(pixel, window.image))) return 0u;
+    return load(a, image + t.x * a_strides[1] + pixel.x * a_strides[2] + pixel.y * a_strides[3]);
+}
+
+void turn_to(int n)
+{
+    ivec3 s = spot_of(n, places(window));
+    real = s.x < batch;
+    corner = seen(window, s.yz, ivec2(0));
+    image = a_offset + s.x * a_strides[0] + group * inputs * a_strides[1];
 }
 
 #define LEFT_ALONG_K true
@@ -33,11 +46,12 @@ void main()
     ivec4 at = tile_grid(groups, outputs, batch * size.x * size.y, 1);
     if (at.z >= groups) return;
     group = at.z;
+    turn_to(at.y + spot(0, COLUMNS, RIGHT_ALONG_K).x);
     multiply(at.xy, 0, inputs * TAPS);
-    ivec2 mine = at.xy + place() * 4;
+    ivec2 mine = at.xy + place() * ivec2(EACH, 4);
     for (int j = 0; j < 4; j++) {
         ivec3 s = spot_of(mine.y + j, size);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < EACH; i++)
             if (mine.x + i < outputs && s.x < batch) {
                 int channel = s.x * groups * outputs + group * outputs + mine.x + i;
                 int to = (channel * size.x + s.y) * size.y + s.z;

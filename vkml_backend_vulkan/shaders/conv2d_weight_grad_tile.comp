@@ -35,8 +35,8 @@ void main()
     if (at.z >= groups) return;
     group = at.z;
     multiply(at.xy, slice_first(at.w, slices), slice_last(at.w, slices, depth));
-    ivec2 mine = at.xy + place() * 4;
-    for (int i = 0; i < 4; i++)
+    ivec2 mine = at.xy + place() * ivec2(EACH, 4);
+    for (int i = 0; i < EACH; i++)
         for (int j = 0; j < 4; j++)
             if (mine.x + i < outputs && mine.y + j < columns) {
                 int to = (group * outputs + mine.x + i) * columns + mine.y + j;

@@ -41,8 +41,8 @@ void main()
     a_first = a_offset + at.z / batch * a_strides[0] + at.z % batch * a_strides[1];
     b_first = b_offset + at.z / batch * b_strides[0] + at.z % batch * b_strides[1];
     multiply(at.xy, slice_first(at.w, slices), slice_last(at.w, slices, depth));
-    ivec2 mine = at.xy + place() * 4;
-    for (int i = 0; i < 4; i++)
+    ivec2 mine = at.xy + place() * ivec2(EACH, 4);
+    for (int i = 0; i < EACH; i++)
         for (int j = 0; j < 4; j++)
             if (WHOLE || (mine.x + i < rows && mine.y + j < columns)) {
                 int to = (at.z * rows + mine.x + i) * columns + mine.y + j;

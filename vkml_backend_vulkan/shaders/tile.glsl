@@ -1,5 +1,5 @@
-// A tile of a float32 matrix product: ROWS × COLUMNS sums of a workgroup whose invocations have 4 × 4
-// each, in the contract's order. Both factors pass through shared memory, DEPTH steps of k at a
+// A tile of a float32 matrix product: ROWS × COLUMNS sums of a workgroup whose invocations have
+// EACH × 4 each, in the contract's order. Both factors pass through shared memory, DEPTH steps of k at a
 // time, the next ones being read while the present ones are used.
 //
 // The includer gives the factors, which are +0 outside of the matrices (that changes no sum):
@@ -7,13 +7,15 @@
 // and says for each whether neighbours in memory are neighbours in k: LEFT_ALONG_K, RIGHT_ALONG_K.
 #extension GL_EXT_control_flow_attributes : require
 
-// Multiples of 16; the workgroup has ROWS × COLUMNS / 16 invocations.
+// Multiples of 16; the workgroup has ROWS × COLUMNS / EACH / 4 invocations.
 layout(constant_id = 4) const int ROWS = 64;
 layout(constant_id = 5) const int COLUMNS = 64;
-const int DEPTH = 16, EACH = 4;
-const int SIDE = COLUMNS / EACH, INVOCATIONS = ROWS / EACH * SIDE;
+const int DEPTH = 16;
+// Rows of an invocation: fewer in a small tile, so that more of them hide what each waits for.
+const int EACH = ROWS * COLUMNS == 1024 ? 2 : 4;
+const int SIDE = COLUMNS / 4, INVOCATIONS = ROWS / EACH * SIDE;
 const int LEFT_LOADS = ROWS * DEPTH / INVOCATIONS, RIGHT_LOADS = COLUMNS * DEPTH / INVOCATIONS;
-const int MOST_LOADS = 8; // of a tile of 32 rows or columns
+const int MOST_LOADS = 8;
 const int CHUNK_STEPS = 512 / DEPTH;
 
 // One more vector in a row, so that writes along k fall into different banks.
@@ -21,7 +23,7 @@ shared vec4 left_tile[2][DEPTH][ROWS / 4 + 1];
 shared vec4 right_tile[2][DEPTH][COLUMNS / 4 + 1];
 
 // (glslang 12 miscompiles globals that are `precise`: the sums are.)
-vec4 total[EACH], chunk[EACH];
+vec4 total[4], chunk[4];
 float left_next[MOST_LOADS], right_next[MOST_LOADS];
 
 // Row or column in x, k in y of load e of this invocation.
@@ -58,7 +60,8 @@ void write_next(int buffer_)
 void add_products(int buffer_, ivec2 place)
 {
     [[unroll]] for (int k = 0; k < DEPTH; k++) {
-        vec4 a = left_tile[buffer_][k][place.x], b = right_tile[buffer_][k][place.y];
+        vec4 a = left_tile[buffer_][k][place.x * EACH / 4], b = right_tile[buffer_][k][place.y];
+        if (EACH == 2 && place.x % 2 != 0) a.xy = a.zw;
         [[unroll]] for (int i = 0; i < EACH; i++) {
             precise vec4 product = vec4(a[i]) * b;
             precise vec4 sum = chunk[i] + product;
@@ -76,7 +79,7 @@ void end_chunk()
     }
 }
 
-// This invocation's place in the tile: rows 4x … 4x + 3, columns 4y … 4y + 3.
+// This invocation's place in the tile: EACH rows from EACH x on, columns 4y … 4y + 3.
 ivec2 place() { return ivec2(int(gl_LocalInvocationIndex) / SIDE, int(gl_LocalInvocationIndex) % SIDE); }
 
 void begin()

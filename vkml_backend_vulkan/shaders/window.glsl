@@ -6,7 +6,7 @@ ivec2 places(Window w)
 }
 bool inside(ivec2 at, ivec2 size)
 {
-    return all(greaterThanEqual(at, ivec2(0))) && all(lessThan(at, size));
+    return all(lessThan(uvec2(at), uvec2(size))); // what is negative is large
 }
 ivec2 seen(Window w, ivec2 place, ivec2 tap) { return place * w.stride - w.padding + tap * w.dilation; }
 // The place whose tap sees `at`, or one outside of all places.
