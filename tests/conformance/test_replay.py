@@ -39,6 +39,18 @@ class First(StepwiseExecutable):
         return self._kept
 
 
+class Late(StepwiseExecutable):
+    """Gives the results of its first run from its third run on."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._runs: list[Any] = []
+
+    def run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> Any:
+        self._runs.append(super().run(inputs, scalars))
+        return self._runs[-1 if len(self._runs) < 3 else 0]
+
+
 class Backend:
     """Offers it."""
 
@@ -69,6 +81,23 @@ def test_stale_results_are_found_by_the_replay_alone(stale: str) -> None:
     found = judge(check, stale, "exact", ("replay",))
     assert found.status == "differs" and found.difference is not None
     assert "stale read" in found.difference.cause
+
+
+def test_what_changes_when_a_plan_goes_on_is_found_by_the_often_run_alone(
+    stale: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stale, "compile", lambda self, plan: Late(self, plan))
+    case = next(iter(cases_of(REGISTRY["exp"], float32, 0)))
+    check = check_of(case, "forward")
+    assert judge(check, stale, "exact").status == "equal"
+    found = judge(check, stale, "exact", ("often",))
+    assert found.status == "differs" and found.difference is not None
+    assert found.difference.run == "often"
+
+
+def test_one_graph_in_eight_runs_often() -> None:
+    often = [n for n in range(40) if "often" in graphs.graph_check(n).runs]
+    assert often == [0, 8, 16, 24, 32]
 
 
 def test_the_replay_is_one_of_a_compiled_function(monkeypatch: pytest.MonkeyPatch) -> None:

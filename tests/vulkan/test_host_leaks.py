@@ -173,3 +173,24 @@ def test_a_pipeline_that_cannot_be_made_leaves_nothing(
         driver.heal()
         assert opened.pipelines.get("copy", (64,))
         opened.close()
+
+
+@pytest.mark.parametrize("call", ["vkCreateShaderModule", "vkCreateComputePipelines"])
+@pytest.mark.parametrize("after", range(3))
+def test_of_pipelines_made_side_by_side_those_that_could_be_are_kept(
+    physical: Physical, tmp_path: Path, call: str, after: int
+) -> None:
+    from vkml_backend_vulkan.device import VulkanDevice
+
+    wanted = [("copy", (local,)) for local in (32, 64, 128)]
+    with no_objects_left(), faults() as driver:
+        opened = VulkanDevice(physical, KERNELS, tmp_path)
+        driver.fail(call, "VK_ERROR_OUT_OF_HOST_MEMORY", after=after)
+        with pytest.raises(MemoryError, match=f"{call}.*module = copy"):
+            opened.pipelines.prepare(wanted)
+        assert len(opened.pipelines) == after
+        driver.heal()
+        opened.pipelines.prepare([*wanted, *wanted])
+        assert all(opened.pipelines.get(*key) for key in wanted)
+        assert len(opened.pipelines) == 3
+        opened.close()
