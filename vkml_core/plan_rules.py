@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vkml_core.schedule.group import has_head
-from vkml_core.schedule.hazards import Conflict, dependencies, each_step, hazards
+from vkml_core.schedule.hazards import Conflict, dependencies, hazards
 from vkml_core.schedule.lower import is_whole
 from vkml_core.schedule.reshape import reshaped
 from vkml_core.schedule.state import reads_in_step
@@ -11,7 +11,6 @@ from vkml_core.schedule.state import reads_in_step
 __all__ = [
     "Conflict",
     "dependencies",
-    "each_step",
     "has_head",
     "hazards",
     "is_whole",

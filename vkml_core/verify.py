@@ -18,7 +18,7 @@ from vkml_core.graph import Node
 from vkml_core.ops.spec import REGISTRY, Kind
 from vkml_core.plan import Call, Hazard, Plan, Slot, SlotKind, Step
 from vkml_core.schedule.group import HEADS
-from vkml_core.schedule.hazards import arena_range, each_step, hazards, touched
+from vkml_core.schedule.hazards import arena_range, hazards, touched
 from vkml_core.schedule.ranges import RangeMap
 from vkml_core.schedule.state import reads_in_step
 from vkml_core.shapes import Shape, size
@@ -223,7 +223,7 @@ def _check_barriers(plan: Plan) -> None:
             _fail(f"barrier {b.after} → {b.before} for {len(b.hazards)} hazards is not possible")
     waiting = sorted(plan.barriers, key=lambda b: b.before, reverse=True)
     done = dict.fromkeys(Hazard, -1)
-    for conflict in hazards(plan, each_step(plan)):
+    for conflict in hazards(plan):
         while waiting and waiting[-1].before <= conflict.before:
             barrier = waiting.pop()
             for hazard in barrier.hazards | {Hazard.WAR}:

@@ -16,7 +16,6 @@ from vkml_backend_vulkan.lower.fused import Work, fits, is_alone
 from vkml_core.plan import Hazard, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.plan_rules import (
     Conflict,
-    each_step,
     has_head,
     hazards,
     is_whole,
@@ -68,7 +67,7 @@ def _needs(plan: Plan) -> Callable[[int, int], bool]:
     from there on.
     """
     conflicts: dict[int, list[Conflict]] = {}
-    for conflict in hazards(plan, each_step(plan)):
+    for conflict in hazards(plan):
         conflicts.setdefault(conflict.before, []).append(conflict)
     return lambda step, first: all(
         c.after >= first or _waited(plan, first, c.hazard) >= c.after

@@ -1,4 +1,4 @@
-"""Pass that computes barriers from what steps read and write: the fewest that cover all hazards."""
+"""What steps have to wait for, from what they read and write; the pass that puts barriers there."""
 
 from __future__ import annotations
 
@@ -11,63 +11,53 @@ from vkml_core.schedule.ranges import RangeMap
 
 
 def add_barriers(plan: Plan) -> Plan:
-    """Put barriers where a step needs an earlier one to have finished."""
-    return replace(plan, barriers=barriers(plan, each_step(plan)))
-
-
-def each_step(plan: Plan) -> Sequence[range]:
-    """Give the groups of steps that are one step each."""
-    return [range(i, i + 1) for i in range(len(plan.steps))]
-
-
-def barriers(plan: Plan, groups: Sequence[range]) -> tuple[Barrier, ...]:
-    """Give the barriers that all hazards need where groups of steps run one after the other; their
-    numbers are those of groups.
+    """Put barriers where a step needs an earlier one to have finished.
 
     A barrier is put as late as possible, just before the step that needs it, and then serves all
     that later steps need of the steps before it: this greedy choice gives the fewest barriers.
     Each waits for no more than is needed and names every kind of hazard that it serves; having
     waited is all that a WAR hazard needs, so for those any barrier will do.
     """
-    found: list[Barrier] = []
+    barriers: list[Barrier] = []
     done = dict.fromkeys(Hazard, -1)
-    for conflict in hazards(plan, groups):
+    for conflict in hazards(plan):
         if conflict.after <= done[conflict.hazard]:
             continue
         place, after, kinds = conflict.before, conflict.after, frozenset({conflict.hazard})
-        if found and after < found[-1].before:
-            last = found.pop()
+        if barriers and after < barriers[-1].before:
+            last = barriers.pop()
             place, after, kinds = last.before, max(after, last.after), kinds | last.hazards
-        found.append(Barrier(place, after, kinds))
+        barriers.append(Barrier(place, after, kinds))
         done.update(dict.fromkeys(kinds | {Hazard.WAR}, after))
-    return tuple(found)
+    return replace(plan, barriers=tuple(barriers))
 
 
 class Conflict(NamedTuple):
-    """Group `before` must not start before group `after` (an earlier one) has finished."""
+    """Step `before` must not start before step `after` (an earlier one) has finished."""
 
     before: int
     after: int
     hazard: Hazard
 
 
-def hazards(plan: Plan, groups: Sequence[range]) -> Iterator[Conflict]:
-    """List the conflicts of each group of steps, in order: with the last writer of what it reads,
+def hazards(plan: Plan) -> Iterator[Conflict]:
+    """List the conflicts of each step, in order of steps: with the last writer of what it reads,
     and with the last readers and writers of the bytes that it overwrites.
 
     Reads count as reads of the whole slot, since writes always write whole slots.
     """
     memory = _Memory(plan)
-    for i, group in enumerate(groups):
-        reads, writes = _accesses(plan, group)
+    for i, step in enumerate(plan.steps):
+        reads = touched(step)
         found = [(memory.writer.get(s, -1), Hazard.RAW) for s in reads]
-        for slot in (lost for write in writes for lost in memory.overwritten(write)):
+        for slot in memory.overwritten(step.write):
             found.append((memory.reader.get(slot, -1), Hazard.WAR))
             found.append((memory.writer.get(slot, -1), Hazard.WAW))
-        yield from (Conflict(i, after, hazard) for after, hazard in found if after >= 0)
+        for after, hazard in found:
+            if after >= 0:
+                yield Conflict(i, after, hazard)
         memory.reader.update((s, i) for s in reads)
-        for write in writes:
-            memory.write(write, i)
+        memory.write(step.write, i)
 
 
 def dependencies(plan: Plan, groups: Sequence[range]) -> list[set[int]]:
