@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "conformance"))
 from tests.vulkan.validation import LAYER, Log, installed
 
 if TYPE_CHECKING:
+    from host_faults import Faults
     from shader import Mapper
 
     from vkml_backend_vulkan.device import VulkanDevice
@@ -114,6 +116,32 @@ def device(physical: Physical, tmp_path_factory: pytest.TempPathFactory) -> Iter
     from vkml_backend_vulkan.kernels import shipped
 
     opened = VulkanDevice(physical, shipped(), tmp_path_factory.mktemp("cache"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def driver(physical: Physical) -> Iterator[Faults]:
+    """The driver, whose calls can be made to fail; no object may be left behind."""
+    from host_faults import faults
+    from host_leaks import no_objects_left
+
+    with no_objects_left(), faults() as made:
+        yield made
+
+
+@pytest.fixture(params=["software", "discrete-gpu"])
+def host(
+    request: pytest.FixtureRequest, physical: Physical, driver: Faults, tmp_path: Path
+) -> Iterator[VulkanDevice]:
+    """A device of either kind with the tests' own kernels: mapped, patient and cut by number of
+    dispatches, or staged, spinning and cut by time.
+    """
+    from host_kernels import KERNELS
+
+    from vkml_backend_vulkan.device import VulkanDevice
+
+    opened = VulkanDevice(replace(physical, kind=request.param), KERNELS, tmp_path)
     yield opened
     opened.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import needs_vulkan  # noqa: F401
 import numpy as np
 import pytest
-from host_faults import Faults, faults
+from host_faults import Faults
 from host_kernels import KERNELS
 from host_leaks import no_objects_left
 from host_support import buffer, floats, leaf, run, value
@@ -23,24 +22,6 @@ from vkml_core.graph import Node, build, const
 if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
-
-
-@pytest.fixture
-def driver(physical: Physical) -> Iterator[Faults]:
-    with no_objects_left(), faults() as made:
-        yield made
-
-
-@pytest.fixture(params=["software", "discrete-gpu"])
-def host(
-    request: pytest.FixtureRequest, physical: Physical, driver: Faults, tmp_path: Path
-) -> Iterator[VulkanDevice]:
-    """A device of either kind: mapped and cut by number, staged and cut by time."""
-    from vkml_backend_vulkan.device import VulkanDevice
-
-    opened = VulkanDevice(replace(physical, kind=request.param), KERNELS, tmp_path)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import needs_vulkan  # noqa: F401
 import numpy as np
 import pytest
-from host_faults import Faults, faults
+from host_faults import Faults
 from host_kernels import KERNELS
-from host_leaks import no_objects_left
 from host_support import buffer, floats, leaf, planned
 
 from vkml_backend_vulkan import estimate, recorded, replays, vk
@@ -29,24 +26,6 @@ if TYPE_CHECKING:
     from vkml_backend_vulkan.warming import Ready
 
 RECORDING = ("vkBeginCommandBuffer", "vkCmdDispatch", "vkAllocateCommandBuffers")
-
-
-@pytest.fixture
-def driver(physical: Physical) -> Iterator[Faults]:
-    with no_objects_left(), faults() as made:
-        yield made
-
-
-@pytest.fixture(params=["software", "discrete-gpu"])
-def host(
-    request: pytest.FixtureRequest, physical: Physical, driver: Faults, tmp_path: Path
-) -> Iterator[VulkanDevice]:
-    """A device of either kind: mapped and patient, or staged and spinning."""
-    from vkml_backend_vulkan.device import VulkanDevice
-
-    opened = VulkanDevice(replace(physical, kind=request.param), KERNELS, tmp_path)
-    yield opened
-    opened.close()
 
 
 def _recorded(driver: Faults) -> int:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import needs_vulkan  # noqa: F401
 import numpy as np
 import pytest
-from host_faults import LOST, Faults, faults
+from host_faults import LOST, Faults
 from host_kernels import KERNELS
-from host_leaks import no_objects_left
 from host_support import buffer, floats, leaf, planned
 
 from vkml_backend_vulkan import memory
@@ -32,24 +31,6 @@ if TYPE_CHECKING:
 N = 100
 AFTER = 8
 """Steps after the one that can fail."""
-
-
-@pytest.fixture
-def driver(physical: Physical) -> Iterator[Faults]:
-    with no_objects_left(), faults() as made:
-        yield made
-
-
-@pytest.fixture(params=["software", "discrete-gpu"])
-def host(
-    request: pytest.FixtureRequest, physical: Physical, driver: Faults, tmp_path: Path
-) -> Iterator[VulkanDevice]:
-    """A device of either kind: mapped and patient, or staged and spinning."""
-    from vkml_backend_vulkan.device import VulkanDevice
-
-    opened = VulkanDevice(replace(physical, kind=request.param), KERNELS, tmp_path)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
