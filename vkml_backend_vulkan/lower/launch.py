@@ -39,6 +39,17 @@ def read(step: Step, argument: int, slots: Sequence[Slot]) -> Read:
     return Read(pointer, shape, to_rank_4(view.strides, 0), view.offset)
 
 
+def in_fours(operand: Read, axis: int) -> bool:
+    """Tell whether the elements of an axis lie in vectors of four, each at a multiple of four."""
+    others = [
+        s
+        for i, (d, s) in enumerate(zip(operand.shape, operand.strides, strict=True))
+        if i != axis and d != 1
+    ]
+    apart = [operand.shape[axis], operand.offset, *others]
+    return operand.strides[axis] == 1 and not any(n % 4 for n in apart)
+
+
 def each_output(
     module: str,
     count: int,
