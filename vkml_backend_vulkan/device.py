@@ -98,6 +98,7 @@ class VulkanDevice:
             level=self.verdict.level,
             ops=kernels.ops,
             fusion=True,
+            side_by_side=True,
             profiling=True,
             alignment=ALIGNMENT,
             max_allocation=physical.max_allocation,
