@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.barriers import BEGIN, END, FILLED, WRITTEN
+from vkml_backend_vulkan.barriers import BEGIN, END, WRITTEN
 from vkml_backend_vulkan.dispatch import Lowered
 from vkml_backend_vulkan.failures import first_error
 from vkml_backend_vulkan.forecast import Forecast, check_allocations, forecast, shortage
@@ -55,7 +56,8 @@ class VulkanExecutable:
         }
         self._merged = {i: low.merged for i, low in enumerate(lowered) if low.merged is not None}
         self._decisions = tuple(replace(d, dispatch=f"step {i}") for i, d in self._chosen.items())
-        self._recording = Recording(device, ready, lowered, layout)
+        self._small = () if device.memory.mapped else _small(plan)
+        self._recording = Recording(device, ready, lowered, layout, self._small)
         self._forecast = forecast(ready, layout, frozenset(shadows.values()))
         self._needed = self._forecast.total
         self._numbers = Numbers([plan.slots[s] for s in plan.scalars])
@@ -100,9 +102,7 @@ class VulkanExecutable:
         self._results = tuple(at[s] for s in self._plan.outputs)
         written = (SlotKind.STATE, SlotKind.OUTPUT)
         self._written = tuple(at[s.index] for s in slots if s.kind in written)
-        small = [s for s in dict.fromkeys(self._plan.outputs) if slots[s].kind is SlotKind.OUTPUT]
-        small = [s for s in small if 0 < slots[s].nbytes <= MIRRORED][:_MOST_MIRRORS]
-        self._mirrored = () if self._device.memory.mapped else tuple(at[s] for s in small)
+        self._mirrored = tuple(at[s] for s in self._small)
         self._replaced = tuple(at[s] for s in shadows)
         self._shadows = tuple(at[s] for s in shadows.values())
 
@@ -183,18 +183,20 @@ class VulkanExecutable:
             page, start = self._layout.numbers
             whole = self._numbers.nbytes
             self._device.transfer.copy(commands, recorded.numbers, 0, bound[page], start, whole)
-            FILLED.record(commands)
-        self._recording.record(commands, part, profiler)
-        if part is self._recording.parts[-1] and self._mirrored:
-            self._record_mirrors(commands, recorded, bound)
+        mirror = partial(self._record_mirrors, commands, recorded, bound)
+        self._recording.record(commands, part, profiler, mirror)
+        if part is self._recording.parts[-1] and self._mirrored and self._recording.late:
+            WRITTEN.record(commands)
+            mirror(self._recording.late)
         END.record(commands)
         vk.call("vkEndCommandBuffer", commands)
         recorded.dispatches += len(part.commands)
 
-    def _record_mirrors(self, commands: Any, recorded: Recorded, bound: Bound) -> None:
-        WRITTEN.record(commands)
-        for i, mirror in zip(self._mirrored, recorded.mirrors, strict=True):
-            source = bound[i]
+    def _record_mirrors(
+        self, commands: Any, recorded: Recorded, bound: Bound, which: Sequence[int]
+    ) -> None:
+        for k in which:
+            source, mirror = bound[self._mirrored[k]], recorded.mirrors[k]
             self._device.transfer.copy(commands, source, 0, mirror.memory, 0, source.nbytes)
 
     def _see(self, submission: int) -> None:
@@ -206,6 +208,13 @@ class VulkanExecutable:
             error = first_error(np.frombuffer(records, np.uint8), failing)
             if error is not None:
                 raise error
+
+
+def _small(plan: Plan) -> tuple[int, ...]:
+    """Give the slots of results that a run copies to where the host sees them."""
+    made = [plan.slots[s] for s in dict.fromkeys(plan.outputs)]
+    small = [s for s in made if s.kind is SlotKind.OUTPUT and 0 < s.nbytes <= MIRRORED]
+    return tuple(s.index for s in small[:_MOST_MIRRORS])
 
 
 def _prepared(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered
-from vkml_core.plan import Plan
+from vkml_core.plan import Plan, SlotKind
 from vkml_core.plan_rules import dependencies
 
 OWN_SCRATCH: Final = 4 << 20
@@ -33,12 +33,13 @@ class Flat:
 def flatten(plan: Plan, lowered: Sequence[Lowered]) -> Iterator[Flat]:
     """List the dispatches that do something, level by level: those of one level run side by side,
     and wait for the level before. Each is as early as what it needs itself allows; those of a
-    step run one after the other, but that none waits for one that only reports errors.
+    step run one after the other, but that none waits for one that only reports errors. The copy of
+    a plan's numbers, which comes first, runs beside the first level.
     """
     found: list[tuple[int, int, Dispatch]] = []
     places, groups = _groups(lowered)
     owns = own_scratch(lowered)
-    levels = _Levels()
+    levels = _Levels({s.index for s in plan.slots if s.kind is SlotKind.SCALAR})
     for place, group, needs in zip(places, groups, dependencies(plan, groups), strict=True):
         dispatches = [d for d in lowered[place].dispatches if 0 not in d.groups]
         takes = [_takes(d, owns[place]) for d in dispatches]
@@ -55,7 +56,9 @@ def flatten(plan: Plan, lowered: Sequence[Lowered]) -> Iterator[Flat]:
 class _Levels:
     """The levels of the kernels so far, those of a group of steps after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: set[int]) -> None:
+        """`numbers` are slots that are there from level 1 on."""
+        self._numbers = numbers
         self._ends: list[int] = []
         """The last level of each group; of one that does nothing, of those that it waits for."""
         self._turns = {_SCRATCH: -1, _DEVICE: -1}
@@ -76,6 +79,7 @@ class _Levels:
             slots = {p.slot for p in dispatch.pointers}
             waits = [self._ends[n] for n, why in needs.items() if not slots.isdisjoint(why)]
             waits += [self._turns[what] for what in taken]
+            waits.append(-1 if slots.isdisjoint(self._numbers) else 0)
             waits.append(-1 if reporting else before)
             found.append(max(waits) + 1)
             before = before if reporting else found[-1]
