@@ -55,7 +55,7 @@ class Watch:
             self._queue.wait(submission)
         assert self._records is not None
         found: bytes = vk.ffi.buffer(self._records.host, ERROR_BYTES * count)[:]
-        failed = any(found)
+        failed = bool(found.strip(b"\0"))
         if failed:
             self._clear()
         self._unseen = False
