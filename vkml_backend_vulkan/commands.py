@@ -43,7 +43,7 @@ class VulkanExecutable:
         check_plan(plan)
         self._device = device
         self._plan = plan
-        ready, shadows, lowered = _prepared(device, plan, linked)
+        ready, shadows, lowered = prepared(device, plan, linked)
         self._layout = layout = Layout(ready, lowered, device.physical.max_allocation)
         check_allocations(plan, lowered, device.physical)
         self._chosen = {
@@ -195,8 +195,8 @@ class VulkanExecutable:
                 raise error
 
 
-def _prepared(
-    device: VulkanDevice, plan: Plan, linked: bool
+def prepared(
+    device: VulkanDevice, plan: Plan, linked: bool = True
 ) -> tuple[Plan, Mapping[int, int], tuple[Lowered, ...]]:
     """Lower a plan, with shadows of its STATE slots where it may stop halfway."""
     lower, limits = device.kernels.lowered, device.physical.limits
