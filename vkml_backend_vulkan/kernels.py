@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from vkml_backend_vulkan.dispatch import Limits, Lower, Lowered
 from vkml_backend_vulkan.link.emit import is_fused, module
 from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused
+from vkml_backend_vulkan.lower.checks import with_checks
 from vkml_backend_vulkan.lower.merge import merged
 from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
 from vkml_backend_vulkan.lower.unpool import with_known_windows
@@ -37,7 +38,7 @@ class Kernels:
                 f"vulkan: lacks {', '.join(missing)}, which this graph needs; "
                 'move the tensors to the CPU with .to("cpu")'
             )
-        plan = with_known_windows(plan)
+        plan = with_checks(with_known_windows(plan))
         runs = merged(plan) if linked else {}
         cut = fused.cut if linked else first_call
         return tuple(

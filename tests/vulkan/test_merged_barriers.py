@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
 
 import needs_vulkan  # noqa: F401
@@ -15,6 +15,7 @@ from vkml_conformance.graphs import graph_check
 from vkml_conformance.training import digest
 
 import vkml
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch
 from vkml_backend_vulkan.kernels import shipped
 from vkml_backend_vulkan.lower.fused import is_alone
 from vkml_backend_vulkan.lower.merge import merged
@@ -31,12 +32,21 @@ Bytes = tuple[object, int, int]
 
 @dataclass
 class Kernel:
-    """What runs in the place of one step: the bytes that its steps read and write."""
+    """What runs in the place of one step: the slots that its steps read and write."""
 
-    reads: set[Bytes] = field(default_factory=set)
-    writes: set[Bytes] = field(default_factory=set)
-    levels: list[int] = field(default_factory=list)
-    """How many barriers come before each of its dispatches."""
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+    dispatches: list[tuple[int, Dispatch]] = field(default_factory=list)
+    """Each with how many barriers come before it."""
+
+
+@dataclass
+class Access:
+    """The bytes that one dispatch may read and write, those of its slots, and its level."""
+
+    reads: set[Bytes]
+    writes: set[Bytes]
+    level: int
 
 
 def place(slot: Slot) -> Bytes:
@@ -44,6 +54,23 @@ def place(slot: Slot) -> Bytes:
         assert slot.offset is not None
         return "arena", slot.offset, slot.offset + slot.nbytes
     return slot.index, 0, max(slot.nbytes, 1)
+
+
+def accesses(plan: Plan, kernel: Kernel) -> list[Access]:
+    """A kernel has addresses of what its pointers name, and of nothing else."""
+    found = []
+    for level, dispatch in kernel.dispatches:
+        slots = {p.slot for p in dispatch.pointers}
+        reads, writes = (
+            {place(plan.slots[s]) for s in some & slots} for some in (kernel.reads, kernel.writes)
+        )
+        found.append(Access(reads, writes, level))
+    return found
+
+
+def only_reports(kernel: Kernel, dispatch: Dispatch) -> bool:
+    slots = [p.slot for p in dispatch.pointers]
+    return slots[-1] == ERRORS and all(s >= 0 and s not in kernel.writes for s in slots[:-1])
 
 
 def overlap(some: set[Bytes], others: set[Bytes]) -> bool:
@@ -65,13 +92,13 @@ def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
     for i, at in enumerate(places(plan)):
         step, kernel = plan.steps[i], made.setdefault(at, Kernel())
         reads = {o.slot for o in step.operands if 0 not in o.view.shape}
-        kernel.reads |= {place(plan.slots[s]) for s in reads} - kernel.writes
-        kernel.writes.add(place(plan.slots[step.write]))
+        kernel.reads |= reads - kernel.writes
+        kernel.writes.add(step.write)
     level = 0
     for flat in flatten(plan, shipped().lowered(plan, device.physical.limits)):
         level += flat.barrier
-        made[flat.step].levels.append(level)
-    return [made[i] for i in sorted(made) if made[i].levels]  # the others have nothing to do
+        made[flat.step].dispatches.append((level, flat.dispatch))
+    return [made[i] for i in sorted(made) if made[i].dispatches]  # the others have nothing to do
 
 
 def check(plan: Plan, device: VulkanDevice) -> int:
@@ -79,11 +106,15 @@ def check(plan: Plan, device: VulkanDevice) -> int:
     verify(plan)
     every = kernels(plan, device)
     for kernel in every:
-        assert all(a < b for a, b in pairwise(kernel.levels)), "each dispatch waits for the last"
-    for a, b in combinations(every, 2):
-        if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
-            assert a.levels[-1] < b.levels[0], f"{plan}"
-    return max((k.levels[-1] for k in every), default=0)
+        levels = [level for level, d in kernel.dispatches if not only_reports(kernel, d)]
+        assert all(a < b for a, b in pairwise(levels)), "each dispatch waits for the last"
+        named = {p.slot for _, d in kernel.dispatches for p in d.pointers}
+        assert kernel.writes <= named, "what a kernel writes is known by its pointers"
+    for before, after in combinations([accesses(plan, kernel) for kernel in every], 2):
+        for a, b in product(before, after):
+            if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
+                assert a.level < b.level, f"{plan}"
+    return max((level for k in every for level, _ in k.dispatches), default=0)
 
 
 def plans_of_graph(number: int, name: str) -> Iterator[Plan]:
