@@ -12,7 +12,7 @@ _ALL: Final = matmul.MODULES | conv.MODULES | pool.MODULES | reduce.MODULES
 HOOKED: Final = (
     *("matmul.f32", "matmul.tile", "matmul.slices"),
     *(f"conv.{op}.{kernel}" for op in conv.TILED for kernel in ("f32", "tile")),
-    *(f"pool.{op}.f32" for op in ("max_pool2d", "avg_pool2d", "max_unpool2d")),
+    *pool.HOOKED,
     *(f"reduce.{op}.f32" for op in reduce.REDUCTIONS),
 )
 """Modules that have a frame of their own, called the same with HOOK after it."""
