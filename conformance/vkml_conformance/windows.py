@@ -90,7 +90,7 @@ def pools(spec: OpSpec) -> Iterator[Found]:
         if spec.name == "avg_pool2d":
             window = {name: size for name, size in window.items() if name != "dilation"}
         for batch in (2, 0) if number == 0 else (2,):
-            operands = (Operand((batch, 3, *IMAGE)),)
+            operands: tuple[Operand, ...] = (Operand((batch, 3, *IMAGE)),)
             if spec.name == "max_pool2d_input_grad":
                 places = window_size("max_pool2d", IMAGE, kernel, **window)
                 operands = (Operand((batch, 3, *places)), *operands)

@@ -114,7 +114,16 @@ def test_gradients_of_convolutions(graph: Graph, outputs: int) -> None:
     graph.check(build.where(build.greater(x, graph.leaf(*x.shape)), gx, graph.leaf(*x.shape)))
 
 
-@pytest.mark.parametrize("shape", [(5, 7), (3, 100), (2, 2100), (40, 33, 2)])
+REDUCED = [(5, 7), (3, 100), (2, 2100), (40, 33, 2), (3, 512), (2, 4, 4, 36)]
+
+
+@pytest.mark.parametrize("op", ["sum", "amax", "amin", "prod"])
+def test_a_reduction_of_the_results_of_chunks(graph: Graph, op: str) -> None:
+    y = getattr(build, op)(graph.leaf(2, 1024 * 1024 + 9), axes=(1,))
+    graph.check(build.mul(build.exp(build.neg(y)), graph.leaf(*y.shape)), dispatches=2)
+
+
+@pytest.mark.parametrize("shape", REDUCED)
 @pytest.mark.parametrize("op", ["sum", "amax", "amin", "prod"])
 def test_reductions(graph: Graph, op: str, shape: tuple[int, ...]) -> None:
     for axis in range(len(shape)):

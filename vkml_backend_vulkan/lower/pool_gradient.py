@@ -60,7 +60,7 @@ def _by_scan(step: Step, g: Read, x: Read, limits: Limits) -> Lowered:
 
 
 def _by_winners(step: Step, g: Read, x: Read, limits: Limits) -> Lowered:
-    """Find the places of the largest elements, as words; then look from each pixel at its windows."""
+    """Find the places of the largest elements, as words; a pixel then looks at its windows'."""
     call, token, windows = only_call(step), TOKENS[only_call(step).dtype], size(g.shape)
     found, geometry = Pointer(~0, 0), _geometry(call, x)
     push = pack(*geometry, *x.without(), windows, *x.shape[:2])

@@ -45,7 +45,7 @@ V result(uint index)
             int source = ((at.x * channels + at.y) * size.x + place.x) * size.y + place.y;
             if (load_word(x, source) == pixel) total = add(total, gradient(ivec4(at.xy, place)));
         }
-    return total;
+    return from_zero(total);
 }
 #else
 ivec2 winner(Window w, ivec4 at)
@@ -70,7 +70,7 @@ V result(uint index)
     ivec4 at = coords(index, uvec4(1, channels, w.image));
     ivec4 place = ivec4(at.xy, (at.zw + w.padding) / w.stride);
     if (!inside(place.zw, places(w)) || winner(w, place) != at.zw) return ZERO;
-    return add(ZERO, gradient(place));
+    return from_zero(gradient(place));
 }
 #endif
 

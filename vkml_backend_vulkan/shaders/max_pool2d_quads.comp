@@ -2,6 +2,7 @@
 // The first largest element of each window, as max_pool2d.comp, for windows two pixels wide side by
 // side without gaps: an invocation reads eight pixels of each row of four windows.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 #include "value.glsl"
 
@@ -36,7 +37,7 @@ void main()
     uint row = i / across;
     uint at = 2u * (row * (HEIGHT - 1u) * across + i);
     uvec4 best = uvec4(0u), chosen = uvec4(0u);
-    for (uint y = 0u; y < HEIGHT; y++, at += 2u * across) {
+    [[unroll]] for (uint y = 0u; y < HEIGHT; y++, at += 2u * across) {
         uvec4 l = pixels(x, at), r = pixels(x, at + 1u);
         look4(best, chosen, order_keys(l), order_keys(r), l, r);
     }
