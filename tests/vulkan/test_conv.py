@@ -145,7 +145,7 @@ def test_pools(device: Device, window: dict[str, Any], image: Any, kernel: Any, 
 FEW = np.array([0.0, -0.0, 1.0, np.nan, -np.inf, np.inf, -1e-45, 1e-45], np.float32)
 
 
-@pytest.mark.parametrize("height", [1, 2, 3])
+@pytest.mark.parametrize("height", [1, 2, 3, 9])
 @pytest.mark.parametrize("width", [4, 8, 12, 6])
 @pytest.mark.parametrize("values", ["few", "any", "ties"])
 def test_windows_in_pairs(device: Device, height: int, width: int, values: str) -> None:

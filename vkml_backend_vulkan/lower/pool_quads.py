@@ -15,6 +15,8 @@ from vkml_core.shapes import Shape, View, size
 
 QUADS: Final = "vectors of windows"
 """What decisions call it."""
+MOST_ROWS: Final = 8
+"""Rows of a window whose code a kernel has side by side."""
 _WORD: Final = 4
 
 
@@ -26,6 +28,7 @@ def apart_in_pairs(attrs: Any, image: Shape, windows: int) -> bool:
     return (
         (attrs.kernel, attrs.padding, attrs.dilation) == (attrs.stride, (0, 0), (1, 1))
         and attrs.kernel[1] == 2
+        and attrs.kernel[0] <= MOST_ROWS
         and not height % attrs.kernel[0]
         and not width % (2 * windows)
     )

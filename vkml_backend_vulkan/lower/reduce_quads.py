@@ -47,7 +47,8 @@ def quads(op: str, token: str, outer: View, inner: View) -> Quads | None:
     apart = (outer.offset, steps[2], *strides)
     alone = n == reduced[3] and size(outer.shape) == 1
     whole = alone or not reduced[3] % FOUR
-    if size(reduced[:2]) > 1 or steps[3] != 1 or any(a % FOUR for a in apart) or not whole:
+    aligned = not any(a < 0 or a % FOUR for a in apart)
+    if size(reduced[:2]) > 1 or steps[3] != 1 or not aligned or not whole:
         return None
     inner_fours = -(-reduced[3] // FOUR)
     fours = tuple(s // FOUR for s in strides)
