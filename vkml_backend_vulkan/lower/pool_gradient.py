@@ -30,11 +30,11 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     lowered = _LOWER[way](step, g, x, limits)
     taps = size(call.attrs.kernel)
     instead = tuple(w for w in _LOWER if w != way)
-    why = decision(call.op, way, instead, f"windows of {taps}, {_because[way]}", limits)
+    why = decision(call.op, way, instead, f"windows of {taps}, {_BECAUSE[way]}", limits)
     return Lowered(lowered.dispatches, lowered.scratch, why)
 
 
-_because: Final = {
+_BECAUSE: Final = {
     QUADS: "two pixels wide, side by side without gaps in memory",
     SCAN: f"at most {MOST_TAPS}, that do not overlap",
     WINNERS: f"that overlap or have more than {MOST_TAPS} pixels",
