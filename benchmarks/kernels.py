@@ -113,6 +113,33 @@ def convolution_gradient(
     return found
 
 
+def poolings(device: str, batch: int) -> Iterator[Kernel]:
+    """What else the CNN does to images: pooling, its gradient behind a mask, sums of channels."""
+    for channels, side in ((32, 32), (64, 16), (128, 8)):
+        x = vkml.randn(batch, channels, side, side, seed=9, device=device).requires_grad_()
+        g = vkml.randn(batch, channels, side // 2, side // 2, seed=10, device=device)
+        vkml.realize(x, g)
+        image, name = 4 * x.size, f"{channels}·{side}² batch {batch}"
+        pool = partial(vkml.max_pool2d, x.detach(), 2)
+        yield Kernel(f"pool {name}", pool, 1.25 * image, "B/s")
+        yield Kernel(f"pool d {name}", partial(pool_gradient, x, g), 2.25 * image, "B/s")
+        masked = partial(masked_pool_gradient, x, g)
+        yield Kernel(f"pool d masked {name}", masked, 2.25 * image, "B/s")
+        yield Kernel(f"pool sum {name}", partial(x.detach().sum, (0, 2, 3)), image, "B/s")
+
+
+def pool_gradient(x: vkml.Tensor, g: vkml.Tensor) -> vkml.Tensor:
+    """Give the gradient of pooling 2 × 2 where the result has the gradient g."""
+    (found,) = vkml.grad(vkml.max_pool2d(x, 2), [x], g)
+    assert found is not None
+    return found
+
+
+def masked_pool_gradient(x: vkml.Tensor, g: vkml.Tensor) -> vkml.Tensor:
+    """Give the same where x is above zero, as behind a ReLU."""
+    return vkml.where(x.detach() > 0, pool_gradient(x, g), 0.0)
+
+
 def show(kernel: Kernel, device: str) -> None:
     """Time a kernel and print its line."""
     try:
@@ -180,6 +207,7 @@ def main() -> None:
         memory_kernels(args.device, n),
         products(args.device, sides),
         *(convolutions(args.device, b) for b in batches if wanted("conv")),
+        *(poolings(args.device, b) for b in batches if wanted("pool")),
     ):
         if wanted(kernel.name):
             show(kernel, args.device)

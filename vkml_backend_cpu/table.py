@@ -61,6 +61,7 @@ OTHER: Final[dict[str, Kernel]] = {
     "col2im": lambda attrs, x: conv.col2im(x, attrs.image, *_window(attrs)),
     "max_pool2d": lambda attrs, x: pool.max_pool2d(x, *_window(attrs)),
     "max_pool2d_indices": lambda attrs, x: pool.max_pool2d_indices(x, *_window(attrs)),
+    "max_pool2d_input_grad": lambda attrs, g, x: pool.max_pool2d_input_grad(g, x, *_window(attrs)),
     "max_unpool2d": lambda attrs, g, i: pool.max_unpool2d(g, i, attrs.image),
     "avg_pool2d": lambda attrs, x: pool.avg_pool2d(x, attrs.kernel, attrs.stride, attrs.padding),
     "gather": lambda attrs, x, i: indexing.gather(x, i, attrs.axis),

@@ -11,7 +11,6 @@ from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused
 from vkml_backend_vulkan.lower.checks import with_checks
 from vkml_backend_vulkan.lower.merge import merged
 from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
-from vkml_backend_vulkan.lower.unpool import with_known_windows
 from vkml_backend_vulkan.pipeline import Modules, shipped_module
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.ops.spec import REGISTRY, Kind
@@ -38,7 +37,7 @@ class Kernels:
                 f"vulkan: lacks {', '.join(missing)}, which this graph needs; "
                 'move the tensors to the CPU with .to("cpu")'
             )
-        plan = with_checks(with_known_windows(plan))
+        plan = with_checks(plan)
         runs = merged(plan) if linked else {}
         cut = fused.cut if linked else first_call
         return tuple(

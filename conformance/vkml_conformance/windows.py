@@ -90,5 +90,8 @@ def pools(spec: OpSpec) -> Iterator[Found]:
         if spec.name == "avg_pool2d":
             window = {name: size for name, size in window.items() if name != "dilation"}
         for batch in (2, 0) if number == 0 else (2,):
-            operand = Operand((batch, 3, *IMAGE))
-            yield made(kernel=kernel, **window), (operand,), number == 0 and batch > 0
+            operands: tuple[Operand, ...] = (Operand((batch, 3, *IMAGE)),)
+            if spec.name == "max_pool2d_input_grad":
+                places = window_size("max_pool2d", IMAGE, kernel, **window)
+                operands = (Operand((batch, 3, *places)), *operands)
+            yield made(kernel=kernel, **window), operands, number == 0 and batch > 0

@@ -44,6 +44,12 @@ def _conv_cases(name: str, image: tuple[int, int], w: tuple[int, ...], **g: Any)
 PLAIN: Final = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 WINDOW: Final = {"kernel": (2, 3), "stride": (2, 1), "padding": (1, 1), "dilation": (1, 2)}
 UNFOLD: Final = {"kernel_size": (2, 3), "stride": (2, 1), "padding": (1, 1), "dilation": (1, 2)}
+OVERLAPPING: Final = {
+    "kernel": (3, 2),
+    "stride": (2, 1),
+    "padding": (1, 0),
+    "dilation": (1, 1),
+}
 PLACES: Final = [[[[0, 3], [3, 8]], [[7, 7], [7, 2]]]]
 
 LINEAR: Final = (
@@ -95,6 +101,21 @@ CONVOLUTIONS: Final = (
         "max_pool2d dilated",
         lambda m, x: m.max_pool2d(x, (2, 2), (2, 1), (1, 0), (1, 2)),
         (apart(2, 1, 5, 5),),
+    ),
+    Case(
+        "max_pool2d_input_grad overlapping",
+        lambda m, g, x: row("max_pool2d_input_grad", g, x, **OVERLAPPING),
+        (real(1, 2, 2, 2), apart(1, 2, 4, 3)),
+        lambda g, x: (
+            torch.zeros(1, 2, 12, dtype=x.dtype)
+            .scatter_add(
+                2,
+                F.max_pool2d(x, (3, 2), (2, 1), (1, 0), return_indices=True)[1].reshape(1, 2, 4),
+                g.reshape(1, 2, 4),
+            )
+            .reshape(1, 2, 4, 3)
+            + 0 * x
+        ),
     ),
     Case(
         "max_unpool2d repeated",

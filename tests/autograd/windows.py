@@ -110,6 +110,16 @@ def _max_pool2d_indices(a: Any, x: Array) -> Array:
     return np.take_along_axis(numbers, best[:, :, None], 2)[:, :, 0]
 
 
+def _max_pool2d_input_grad(a: Any, g: Array, x: Array) -> Array:
+    index = _max_pool2d_indices(a, x).astype(np.int64)
+    out = np.zeros((*x.shape[:2], x.shape[2] * x.shape[3]))
+    batch, channel = np.ogrid[: x.shape[0], : x.shape[1]]
+    flat = (*x.shape[:2], -1)
+    at = batch[..., None], channel[..., None], index.reshape(flat)
+    np.add.at(out, at, g.reshape(flat))
+    return out.reshape(x.shape)
+
+
 def _max_unpool2d(a: Any, x: Array, index: Array) -> Array:
     (n, c), (h, w) = x.shape[:2], a.image
     out = np.zeros((n, c, h * w))
@@ -128,6 +138,7 @@ WINDOWS: Final[dict[str, Callable[..., Array]]] = {
     "col2im": _col2im,
     "max_pool2d": lambda a, x: np.max(_windows(a, x, -math.inf), 2),
     "max_pool2d_indices": _max_pool2d_indices,
+    "max_pool2d_input_grad": _max_pool2d_input_grad,
     "max_unpool2d": _max_unpool2d,
     "avg_pool2d": lambda a, x: np.mean(_windows(a, x), 2),
 }

@@ -213,6 +213,10 @@ def _pools() -> Iterable[Case]:
         for what, x in images.items():
             yield _case("max_pool2d", x, what=f"{name} {what}", **window)
             yield _case("max_pool2d_indices", x, what=f"{name} {what}", **window)
+            g = rough(
+                f"pooled {what}", *x.shape[:2], *size_of(window, x.shape[2:], window["kernel"])
+            )
+            yield _case("max_pool2d_input_grad", g, x, what=f"{name} {what}", **window)
             plain = {k: v for k, v in window.items() if k != "dilation"}
             yield _case("avg_pool2d", x, what=f"{name} {what}", **plain)
     index = ints("unpool", 0, 6, 2, 3, 4, 5)

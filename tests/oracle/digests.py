@@ -54,6 +54,7 @@ KERNELS: Final[dict[str, str]] = {
     "matmul": "49dc9a360bb62608",
     "max_pool2d": "2073902ec1e9a108",
     "max_pool2d_indices": "be687add6f593451",
+    "max_pool2d_input_grad": "5ccdb54cf470f288",
     "max_unpool2d": "63d7519d856e303d",
     "maximum": "1da536a6c1442f77",
     "minimum": "37902cac170a7411",

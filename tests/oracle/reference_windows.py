@@ -148,6 +148,14 @@ def max_pool2d_indices(attrs: Any, x: Array) -> Array:
     return out
 
 
+def max_pool2d_input_grad(attrs: Any, g: Array, x: Array) -> Array:
+    out = np.zeros_like(x)
+    for index, (row, col) in _first_largest(attrs, x):
+        place = (*index[:2], row, col)
+        out[place] = out[place] + g[index]
+    return out
+
+
 def max_unpool2d(attrs: Any, g: Array, indices: Array) -> Array:
     out = np.zeros((*g.shape[:2], *attrs.image), g.dtype)
     for n, c, *place in places(g.shape):
@@ -169,5 +177,5 @@ def avg_pool2d(attrs: Any, x: Array) -> Array:
 REFERENCE: Final[dict[str, Callable[..., Array]]] = {
     f.__name__: f
     for f in (im2col, col2im, conv2d, conv2d_input_grad, conv2d_weight_grad)
-    + (max_pool2d, max_pool2d_indices, max_unpool2d, avg_pool2d)
+    + (max_pool2d, max_pool2d_indices, max_pool2d_input_grad, max_unpool2d, avg_pool2d)
 }

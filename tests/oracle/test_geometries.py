@@ -72,3 +72,7 @@ def test_pools(window: dict[str, Any], image: Any, kernel: Any, ties: bool) -> N
     assume(all(any(tap(attrs, p, k, image) for k in places(kernel)) for p in places(size)))
     judge("max_pool2d", attrs, x)
     judge("max_pool2d_indices", attrs, x)
+    g = rough("g", 2, 2, *size)
+    judge(
+        "max_pool2d_input_grad", attributes("max_pool2d_input_grad", kernel=kernel, **window), g, x
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from tests.oracle.reference_sums import places
 from tests.oracle.reference_windows import tap
 from tests.oracle.run import attributes
 from tests.oracle.test_geometries import pairs, windows
-from tests.oracle.values import anything, bits, ints, rough
+from tests.oracle.values import Array, anything, bits, ints, rough
 from tests.vulkan.single import Source, judge, judge_case
 from vkml_backend_vulkan.lower import conv
 from vkml_backend_vulkan.lower.tiles import WINDOWS, Tile
 from vkml_core.backend import Device
 from vkml_core.errors import IndexError_
 from vkml_core.ops.spec import REGISTRY, Kind
+from vkml_core.shapes import View
 
 WINDOWED = [case for case in CASES if REGISTRY[case.op].kind in (Kind.CONV, Kind.POOL)]
 often = settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
@@ -148,6 +150,79 @@ def test_pools(device: Device, window: dict[str, Any], image: Any, kernel: Any, 
     assume(all(any(tap(attrs, p, k, image) for k in places(kernel)) for p in places(size)))
     judge(device, "max_pool2d", attrs, x)
     judge(device, "max_pool2d_indices", attrs, x)
+    g = rough("g", 2, 2, *size)
+    judge(device, "max_pool2d_input_grad", attrs, g, x)
+    judge(device, "max_pool2d_input_grad", attrs, Source.strange(g), Source.strange(x))
+
+
+FEW = np.array([0.0, -0.0, 1.0, np.nan, -np.inf, np.inf, -1e-45, 1e-45], np.float32)
+
+
+@pytest.mark.parametrize("height", [1, 2, 3, 9])
+@pytest.mark.parametrize("width", [4, 8, 12, 6])
+@pytest.mark.parametrize("values", ["few", "any", "ties"])
+def test_windows_in_pairs(device: Device, height: int, width: int, values: str) -> None:
+    """Two pixels wide, side by side: vectors of windows, at every remainder of a row by eight."""
+    shape = 3, 5, 2 * height, width
+    x = {
+        "few": FEW[ints("few", 0, len(FEW), *shape)],
+        "any": anything("any", *shape),
+        "ties": ints("ties", -1, 2, *shape).astype(np.float32),
+    }[values]
+    kernel = height, 2
+    attrs = attributes("max_pool2d", kernel=kernel, stride=kernel, padding=(0, 0), dilation=(1, 1))
+    few = FEW[ints("few g", 0, len(FEW), 3, 5, 2, width // 2)]
+    g = few if values == "few" else anything("g", 3, 5, 2, width // 2)
+    for lay in (Source.plain, Source.strange, *(partial(shifted, by=n) for n in (1, 2, 4))):
+        judge(device, "max_pool2d", attrs, lay(x))
+        judge(device, "max_pool2d_input_grad", attrs, lay(g), lay(x))
+    judge(device, "max_pool2d", attrs, x[:0])
+    judge(device, "max_pool2d_input_grad", attrs, g[:0], x[:0])
+
+
+def shifted(x: Array, by: int) -> Source:
+    """The same values in order, `by` elements into the memory."""
+    memory = np.concatenate([np.full(by, 77, x.dtype), x.ravel()])
+    return Source(memory, View(x.shape, View.of(x.shape).strides, by))
+
+
+def test_infinities_alone(device: Device) -> None:
+    """Nothing is larger than the first one: it wins though it is the smallest number."""
+    x, g = np.full((1, 2, 4, 8), -np.inf, np.float32), rough("g", 1, 2, 2, 4)
+    for padding in ((0, 0), (1, 1)):
+        window = {"kernel": (2, 2), "stride": (2, 2), "padding": padding, "dilation": (1, 1)}
+        attrs = attributes("max_pool2d", **window)
+        judge(device, "max_pool2d", attrs, x)
+        size = size_of(window, (4, 8), (2, 2))
+        judge(device, "max_pool2d_input_grad", attrs, np.resize(g, (1, 2, *size)), x)
+
+
+@pytest.mark.parametrize("kernel", [(1, 1), (1, 2), (2, 2), (4, 4)])
+@pytest.mark.parametrize("image", [(8, 8), (96, 96)])
+def test_negative_zeros(device: Device, kernel: Any, image: Any) -> None:
+    """A sum begins with +0, though drivers take 0 + x for x; the largest may be -0."""
+    window = {"kernel": kernel, "stride": kernel, "padding": (0, 0)}
+    for dtype in (np.float32, np.float16):
+        x = np.full((2, 4, *image), -0.0, dtype)
+        g = np.full((2, 4, *(n // k for n, k in zip(image, kernel, strict=True))), -0.0, dtype)
+        judge(device, "avg_pool2d", attributes("avg_pool2d", **window), x)
+        attrs = attributes("max_pool2d", **window, dilation=(1, 1))
+        judge(device, "max_pool2d", attrs, x)
+        judge(device, "max_pool2d_input_grad", attrs, g, x)
+
+
+@pytest.mark.parametrize("kernel", [(2, 2), (3, 2), (4, 4)])
+def test_windows_known_to_kernels(device: Device, kernel: Any) -> None:
+    """Enough pixels for kernels of their own: in each way to find the largest."""
+    for stride, padding in ((kernel, (0, 0)), ((2, 1), (1, 1))):
+        window = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": (1, 1)}
+        x = ints("x", -2, 3, 4, 8, 24, 96).astype(np.float32)
+        g = rough("g", 4, 8, *size_of(window, (24, 96), kernel))
+        attrs = attributes("max_pool2d", **window)
+        judge(device, "max_pool2d", attrs, x)
+        judge(device, "max_pool2d_input_grad", attrs, g, x)
+        halves = g.astype(np.float16), x.astype(np.float16)
+        judge(device, "max_pool2d_input_grad", attrs, *halves)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
@@ -166,6 +241,7 @@ def test_unpool_of_overlapping_windows(device: Device) -> None:
     attrs = attributes("max_pool2d_indices", **window)
     index = judge(device, "max_pool2d_indices", attrs, image)
     g = np.resize(np.array([-1.0, 2.0**24, -(2.0**24), 0.5], np.float32), index.shape)
+    judge(device, "max_pool2d_input_grad", attrs, g, image)
     judge(device, "max_unpool2d", attributes("max_unpool2d", image=(9, 11)), g, index)
 
 

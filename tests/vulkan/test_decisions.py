@@ -55,13 +55,35 @@ def test_a_decision_says_what_it_is_about(recorded: str) -> None:
 def test_reductions(recorded: str) -> None:
     x = vkml.ones(40, 70, device=recorded).realize()
     rows = vkml.ones(5000, 7, device=recorded).realize()
-    for reduced in (x.sum(1), x.sum(0), x[:, :7].sum(1), rows.sum(1)):
+    long = vkml.ones(3, 132, device=recorded).realize()
+    for reduced in (x.sum(1), x.sum(0), x[:, :7].sum(1), rows.sum(1), long.sum(1)):
         reduced.realize()
     assert chosen("sum") == [
         "32 invocations a chunk",
         "32 invocations a chunk, results side by side",
         "32 invocations a chunk",
         "one invocation a result",
+        "8 invocations a chunk, four lanes each",
+    ]
+
+
+def test_poolings(recorded: str) -> None:
+    def gradient(kernel: int, stride: int) -> None:
+        x = vkml.randn(1, 2, 8, 8, seed=1, device=recorded).realize().requires_grad_()
+        y = vkml.max_pool2d(x, kernel, stride)
+        (y * y).sum().backward()
+        assert x.grad is not None
+        x.grad.realize()
+
+    gradient(2, 2)
+    gradient(3, 3)
+    gradient(3, 2)
+    gradient(4, 4)
+    assert chosen("max_pool2d_input_grad") == [
+        "vectors of windows",
+        "each pixel looks at its window",
+        "the largest of windows first",
+        "the largest of windows first",
     ]
 
 

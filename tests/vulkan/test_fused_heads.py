@@ -14,11 +14,12 @@ from tests.oracle.values import Array, rough
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_core import plugins
 from vkml_core.backend import Capabilities, Device
-from vkml_core.dtypes import to_dtype
+from vkml_core.dtypes import int64, to_dtype
 from vkml_core.errors import IndexError_
 from vkml_core.graph import Node, Storage, build, data, pending_inputs, reachable
 from vkml_core.plan import Plan
 from vkml_core.schedule import schedule
+from vkml_core.shapes import size
 from vkml_core.verify import verify
 
 
@@ -113,7 +114,16 @@ def test_gradients_of_convolutions(graph: Graph, outputs: int) -> None:
     graph.check(build.where(build.greater(x, graph.leaf(*x.shape)), gx, graph.leaf(*x.shape)))
 
 
-@pytest.mark.parametrize("shape", [(5, 7), (3, 100), (2, 2100), (40, 33, 2)])
+REDUCED = [(5, 7), (3, 100), (2, 2100), (40, 33, 2), (3, 512), (2, 4, 4, 36)]
+
+
+@pytest.mark.parametrize("op", ["sum", "amax", "amin", "prod"])
+def test_a_reduction_of_the_results_of_chunks(graph: Graph, op: str) -> None:
+    y = getattr(build, op)(graph.leaf(2, 1024 * 1024 + 9), axes=(1,))
+    graph.check(build.mul(build.exp(build.neg(y)), graph.leaf(*y.shape)), dispatches=2)
+
+
+@pytest.mark.parametrize("shape", REDUCED)
 @pytest.mark.parametrize("op", ["sum", "amax", "amin", "prod"])
 def test_reductions(graph: Graph, op: str, shape: tuple[int, ...]) -> None:
     for axis in range(len(shape)):
@@ -139,15 +149,47 @@ def test_gradients_of_pooling(graph: Graph, window: tuple[int, ...], like: Any) 
     names = "kernel", "stride", "padding", "dilation"
     how: dict[str, Any] = {n: (k, k) for n, k in zip(names, window, strict=True)}
     x = graph.leaf(2, 3, 9, 7, like=like)
-    where = build.max_pool2d_indices(x, **how)
-    g = graph.leaf(*where.shape, like=like)
-    back = build.max_unpool2d(g, where, image=(9, 7))
-    graph.check(back, dispatches=2)
+    g = graph.leaf(*build.max_pool2d(x, **how).shape, like=like)
+    back = build.max_pool2d_input_grad(g, x, **how)
+    overlap = how["dilation"][0] * (how["kernel"][0] - 1) >= how["stride"][0]
+    graph.check(back, dispatches=1 + overlap)
     graph.check(build.where(build.greater(x, graph.leaf(*x.shape, like=like)), back, x))
 
 
-def test_indices_from_elsewhere_are_checked(graph: Graph) -> None:
-    """A pooling of other windows or of another image proves nothing."""
+@pytest.mark.parametrize("height", [1, 2, 3])
+@pytest.mark.parametrize("follows", ["mask", "bias", "columns", "run", "half", "exp", "two"])
+def test_what_follows_windows_in_pairs(graph: Graph, height: int, follows: str) -> None:
+    """Four results at a time, and every way in which an operand is read beside them."""
+    how: dict[str, Any] = {"kernel": (height, 2), "stride": (height, 2)}
+    how |= {"padding": (0, 0), "dilation": (1, 1)}
+    x = graph.leaf(2, 3, 2 * height, 8)
+    pooled = build.max_pool2d(x, **how)
+    back = build.max_pool2d_input_grad(graph.leaf(*pooled.shape), x, **how)
+    for y in (pooled, back):
+        results = _followed(graph, y, follows)
+        graph.check(*results, dispatches=1)
+
+
+def _followed(graph: Graph, y: Node, follows: str) -> list[Node]:
+    if follows == "mask":
+        return [build.where(build.greater(graph.leaf(*y.shape), graph.leaf(*y.shape)), y, y)]
+    if follows == "bias":
+        return [build.relu(build.add(y, bias(graph, y.shape, 1)))]
+    if follows == "columns":
+        return [build.mul(y, bias(graph, y.shape, 3))]
+    if follows == "run":
+        flat = build.slice(
+            graph.leaf(3 + size(y.shape)), start=(3,), length=(size(y.shape),), step=(1,)
+        )
+        return [build.sub(y, build.reshape(flat, shape=y.shape))]
+    if follows == "half":
+        return [build.mul(y, build.cast(graph.leaf(*y.shape, like=np.float16), dtype=y.dtype))]
+    if follows == "exp":
+        return [build.exp(build.neg(build.abs(y)))]
+    return [y, build.cast(build.mul(y, y), dtype=int64)]
+
+
+def test_indices_are_checked(graph: Graph) -> None:
     how: dict[str, Any] = dict.fromkeys(("kernel", "stride"), (2, 2))
     how |= {"padding": (0, 0), "dilation": (1, 1)}
     where = build.max_pool2d_indices(graph.leaf(1, 2, 8, 6), **how)

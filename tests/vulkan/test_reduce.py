@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.oracle.run import attributes
 from tests.oracle.values import EDGES, Array, anything, bits, bools, ints, rough
 from tests.vulkan.family import cases, halved
 from tests.vulkan.single import Source, judge
+from vkml_backend_vulkan.lower import reduce_quads
 from vkml_core.backend import Device
 from vkml_core.ops.spec import Kind
 from vkml_core.shapes import View
@@ -62,6 +64,82 @@ def test_three_levels_of_chunks(device: Device, op: str) -> None:
     x = rough(op, 2**20 + 1500)
     judge(device, op, attributes(op, axes=(0,)), x)
     judge(device, op, attributes(op, axes=(0,)), halved(x))
+
+
+LIES: dict[str, Callable[[int], View]] = {
+    "one row": lambda n: View((n,), (1,)),
+    "one row from the fifth element": lambda n: View((n,), (1,), 4),
+    "one row from the second element": lambda n: View((n,), (1,), 1),
+    "rows": lambda n: View((3, n), (n, 1)),
+    "rows apart": lambda n: View((3, n), (n + 12, 1), 8),
+    "rows apart by no multiple of four": lambda n: View((3, n), (n + 2, 1)),
+    "rows backwards": lambda n: View((3, n), (-n, 1), 2 * n),
+    "the same row again": lambda n: View((3, n), (0, 1)),
+    "elements backwards": lambda n: View((3, n), (n, -1), n - 1),
+}
+
+
+@pytest.mark.parametrize("lies", LIES)
+@pytest.mark.parametrize("n", [127, 128, 129, 132, 1000, 1022, 1024, 1028, 2051, 5000])
+@pytest.mark.parametrize("op", FOLDS)
+def test_elements_side_by_side(device: Device, op: str, n: int, lies: str) -> None:
+    """Read four at a time where they lie so, and the last one, two or three of a row."""
+    view = LIES[lies](n)
+    attrs = attributes(op, axes=(len(view.shape) - 1,))
+    for memory in numbers(op, 3 * (n + 16)):
+        judge(device, op, attrs, Source(memory, view))
+
+
+@pytest.mark.parametrize("image", [(2, 2), (3, 4), (6, 6), (1, 32), (7, 4), (12, 12), (32, 32)])
+@pytest.mark.parametrize("op", ["sum", "amin"])
+def test_the_channels_of_images(device: Device, op: str, image: tuple[int, int]) -> None:
+    """Two reduced axes with another between them; chunks begin anywhere in an image."""
+    for batch in (1, 31, 33):
+        x = rough("bias", batch, 5, *image)
+        judge(device, op, attributes(op, axes=(0, 2, 3)), x)
+        judge(device, op, attributes(op, axes=(1, 2, 3)), x)
+        judge(device, op, attributes(op, axes=(0, 2)), x)
+        judge(device, op, attributes(op, axes=(0, 2, 3)), Source.strange(x))
+
+
+@pytest.mark.parametrize("n", [1, 32, 33, 127, 128, 1023, 1024, 1025, 2048, 100_000])
+def test_a_sum_is_never_negative_zero(device: Device, n: int) -> None:
+    """Each sum begins with +0, though drivers take 0 + x for x where they see it."""
+    for x in (np.full((2, n), -0.0, np.float32), np.full((2, n), -0.0, np.float16)):
+        for axis in (0, 1):
+            assert not np.signbit(judge(device, "sum", attributes("sum", axes=(axis,)), x)).any()
+
+
+def test_special_values_four_at_a_time(device: Device) -> None:
+    few = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-45, -1.0], np.float32)
+    zeros = np.full((2, 1, 2048), -0.0, np.float32)
+    rows = few[ints("few", 3, 7, 40, 1, 132)]
+    for x in (
+        zeros,
+        zeros[:, :, :132],
+        zeros[:1, :, :131],
+        few[ints("mixed", 0, 7, 9, 1, 1100)],
+        rows,
+        anything("any", 9, 1, 1100),
+    ):
+        for op in FOLDS:
+            judge(device, op, attributes(op, axes=(1, 2)), x)
+
+
+@pytest.mark.parametrize("n", [1024 * 1024 + 4, 2 * 1024 * 1024 + 1027])
+@pytest.mark.parametrize("op", FOLDS)
+def test_the_rest_by_a_workgroup(device: Device, op: str, n: int) -> None:
+    near_one = (bits(op, 2, n) % np.uint32(2**12) + np.uint32(0x3F800000 - 2**11)).view(np.float32)
+    for x in (near_one, bits(op, 2, n, dtype=np.int32)):
+        judge(device, op, attributes(op, axes=(1,)), x)
+    halves = (near_one if op == "prod" else rough(op, 2, n)).astype(np.float16)
+    judge(device, op, attributes(op, axes=(1,)), halves)
+
+
+def test_more_than_a_workgroup_takes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduce_quads, "MOST_OF_A_GROUP", 1025)
+    for n in (1025 * 1024, 1027 * 1024 - 3):
+        judge(device, "sum", attributes("sum", axes=(0,)), rough("s", n))
 
 
 def test_a_product_of_many_levels(device: Device) -> None:

@@ -46,6 +46,15 @@ def max_pool2d_indices(
     return _first_largest(x, kernel, stride, padding, dilation)[1]
 
 
+def max_pool2d_input_grad(
+    g: Array, x: Array, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
+) -> Array:
+    """Add window values at the first largest elements, in row-major order of the windows."""
+    _, index = _first_largest(x, kernel, stride, padding, dilation)
+    _, _, h, w = x.shape
+    return max_unpool2d(g, index, (h, w))
+
+
 def max_unpool2d(g: Array, indices: Array, image: Pair) -> Array:
     """Add window values at their places in zeros, in row-major order of the windows."""
     n, c, *size = g.shape

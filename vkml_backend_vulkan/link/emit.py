@@ -6,9 +6,9 @@ from typing import Final
 
 from vkml_backend_vulkan.link import epilogue
 from vkml_backend_vulkan.link.linker import Body, Linker
+from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
 from vkml_backend_vulkan.link.unit import LIBRARY, shipped
-from vkml_backend_vulkan.shaders.tables.elementwise import TWO_PHASES
 
 FRAME: Final = "fused.elementwise"
 _ENDLESS: Final = 2**31 - 1
@@ -28,7 +28,7 @@ def module(name: str) -> bytes:
     program = parse(name)
     writer = _Writer(program)
     hooks = {
-        "hook_prepare": writer.prepare,
+        "hook_prepare": lambda body: prepare(body, program.calls),
         "hook_count": writer.count,
         "hook_quad": writer.quad,
     }
@@ -40,12 +40,6 @@ class _Writer:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-
-    def prepare(self, body: Body) -> None:
-        """Fill the table that the functions of two phases share."""
-        if any(c.function.rsplit("_", 1)[0] in TWO_PHASES for c in self._program.calls):
-            body.call("prepare_powers")
-        body.end()
 
     def count(self, body: Body) -> None:
         """Give the number of results."""

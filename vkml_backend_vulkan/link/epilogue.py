@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from vkml_backend_vulkan.link import epilogue_quads
 from vkml_backend_vulkan.link.linker import Body, Linker
 from vkml_backend_vulkan.link.program import Apply, read_calls
 from vkml_backend_vulkan.link.unit import LIBRARY, shipped
@@ -88,7 +89,9 @@ def module(name: str) -> bytes:
     """Make the module of an epilogue. Raises ValueError if the name is none of an epilogue's."""
     epilogue = parse(name)
     units = shipped(epilogue.head + HOOK), shipped(LIBRARY)
-    return Linker(units, {"hook_store": _Writer(epilogue).store}).module()
+    hooks = {"hook_store": _Writer(epilogue).store, **epilogue_quads.bodies(epilogue)}
+    here = {name: body for name, body in hooks.items() if name in units[0].names}
+    return Linker(units, here).module()
 
 
 class _Writer:

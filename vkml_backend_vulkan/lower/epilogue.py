@@ -11,10 +11,10 @@ from vkml_backend_vulkan.link.epilogue import Epilogue, Source, Store
 from vkml_backend_vulkan.lower.conv import WINDOW
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
 from vkml_backend_vulkan.lower.layout import collapse, token
-from vkml_backend_vulkan.lower.unpool import is_known
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_backend_vulkan.shaders.tables.conv import TILED
 from vkml_backend_vulkan.shaders.tables.library import LONG
+from vkml_backend_vulkan.shaders.tables.pool import QUADS
 from vkml_backend_vulkan.shaders.tables.reduce import REDUCTIONS
 from vkml_core.dtypes import float32
 from vkml_core.plan import Operand, Slot, SlotKind
@@ -23,10 +23,13 @@ from vkml_core.shapes import size
 EXTRA: Final = 4
 """Addresses besides the head's own, as in hook.glsl."""
 MOST_LONG: Final = 1
-HEADS: Final = frozenset({"matmul", *TILED, "max_pool2d", "avg_pool2d", *REDUCTIONS})
+POOLS: Final = ("max_pool2d", "avg_pool2d", "max_pool2d_input_grad")
+HEADS: Final = frozenset({"matmul", *TILED, *POOLS, *REDUCTIONS})
 """Operations whose kernels have frames."""
 _WHOLE_WORDS: Final = frozenset({"f32", "i32", "i64"})
 """Dtypes of which an invocation may store one element."""
+_KNOWN: Final = ("conv.", "pool.max_pool2d_input_grad.")
+"""Modules whose frames have the window in their constants, unless they have four results a time."""
 _OTHERS: Final = 6
 """Constants that come before a window's in the frames of convolutions."""
 
@@ -35,7 +38,7 @@ def takes(work: Work, slots: Sequence[Slot]) -> bool:
     """Whether a head's kernel has room for what follows it."""
     head = work.calls[0]
     return (
-        (head.op in HEADS or is_known(head))
+        head.op in HEADS
         and head.dtype is float32
         and all(TOKENS[work.calls[k].dtype] in _WHOLE_WORDS for _, k in work.writes)
         and sum(call.op in LONG for call in work.calls) <= MOST_LONG
@@ -58,8 +61,8 @@ def lower(work: Work, slots: Sequence[Slot], head: Lowered) -> Lowered:
 
 
 def _framed(dispatch: Dispatch) -> Dispatch:
-    """Give the dispatch of a module's frame: a convolution's has the window in its constants."""
-    if not dispatch.module.startswith("conv."):
+    """Give the dispatch of a module's frame: some have the window in their constants."""
+    if not dispatch.module.startswith(_KNOWN) or dispatch.module.endswith(QUADS):
         return dispatch
     window = memoryview(dispatch.push[: 4 * WINDOW]).cast("I")
     constants = (*dispatch.constants, *(0,) * _OTHERS)[:_OTHERS]

@@ -18,7 +18,8 @@ from vkml_backend_vulkan.lower.layout import (
     padded,
     token,
 )
-from vkml_backend_vulkan.lower.reduce import CHUNK, WORD_BYTES, split
+from vkml_backend_vulkan.lower.reduce import WORD_BYTES, split
+from vkml_backend_vulkan.lower.reduce_quads import CHUNK
 from vkml_backend_vulkan.shaders.tables.reduce import WORDS
 from vkml_core.plan import Slot, Step
 from vkml_core.shapes import View, size

@@ -14,6 +14,9 @@ uint f_canonical(uint a) {
     return (a & ~F32_SIGN) > F32_INFINITY ? F32_NAN : a;
 }
 
+// What a sum from +0 on gives, which is never -0: drivers take a sum with +0 for the other term.
+uint from_zero(uint a) { return a == F32_SIGN ? 0u : a; }
+
 uint f_add(uint a, uint b) {
     precise float sum = uintBitsToFloat(a) + uintBitsToFloat(b);
     return f_canonical(floatBitsToUint(sum));

@@ -15,7 +15,7 @@ V result(uint index)
             ivec2 pixel = seen(w, at.zw, ivec2(ky, kx));
             if (inside(pixel, w.image)) total = add(total, load_x(ivec4(at.xy, pixel)));
         }
-    return f_div(total, floatBitsToUint(float(w.kernel.x * w.kernel.y)));
+    return f_div(from_zero(total), floatBitsToUint(float(w.kernel.x * w.kernel.y)));
 }
 
 #include "outputs.glsl"

@@ -59,7 +59,7 @@ void main()
         for (int j = 0; j < 4; j++)
             if (mine.x < outputs && mine.y + j < columns) {
                 int to = (group * outputs + mine.x) * columns + mine.y + j;
-                PUT(uint(at.w) * count + to, f_canonical(floatBitsToUint(total[i][j])));
+                PUT(uint(at.w) * count + to, sum_bits(total[i][j]));
             }
     }
 }

@@ -50,6 +50,6 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
         [[unroll]] for (int i = 0; i < EACH_ROWS; i++) { \
             int m = CORNER.x + row_of(i); \
             if (m < CHANNELS && image < batch) \
-                PUT(first + m * plane, f_canonical(floatBitsToUint(SUMS[i][j]))); \
+                PUT(first + m * plane, sum_bits(SUMS[i][j])); \
         } \
     }

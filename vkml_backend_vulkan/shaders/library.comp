@@ -108,6 +108,14 @@ uint along_axis(const uint index, const uint inner, const uint extent, const uin
     return index / inner % extent * stride;
 }
 uint sum(const uint a, const uint b) { return a + b; }
+// The same for four results from `first` on.
+ivec4 run_along(
+    const uint first, const uint inner, const uint extent, const uint stride, const uint offset)
+{
+    ivec4 found;
+    for (uint i = 0u; i < 4u; i++) found[i] = int(offset + along_axis(first + i, inner, extent, stride));
+    return found;
+}
 
 void prepare_powers() { fill_powers(); }
 void main() {}

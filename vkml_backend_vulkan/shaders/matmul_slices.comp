@@ -23,7 +23,7 @@ void main()
     if (i >= count) return;
     float total = 0.0;
     for (int first = 0; first < slices; first += BLOCK) {
-        uint next[BLOCK]; // +0 after the last slice: `total` is never -0, so that changes nothing
+        uint next[BLOCK]; // +0 after the last slice, which changes no sum
         [[unroll]] for (int s = 0; s < BLOCK; s++)
             next[s] = first + s < slices ? load_f32(sums, int(uint(first + s) * count + i)) : 0u;
         [[unroll]] for (int s = 0; s < BLOCK; s++) {
@@ -31,5 +31,5 @@ void main()
             total = sum;
         }
     }
-    PUT(i, f_canonical(floatBitsToUint(total)));
+    PUT(i, f_canonical(from_zero(floatBitsToUint(total))));
 }

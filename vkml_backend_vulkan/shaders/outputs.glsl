@@ -1,9 +1,12 @@
 // The main function of a kernel that gives one output at a time by `result(index)`: an invocation
 // owns whole 32-bit words of the output. With PLACE the result is an index below 2^31, stored as
-// int64; otherwise it is a V.
+// int64, or with WORDS too as a word; otherwise it is a V.
 void main()
 {
-#if defined(PLACE)
+#if defined(PLACE) && defined(WORDS)
+    uint i = invocation();
+    if (i < count) U32(out_).v[i] = result(i);
+#elif defined(PLACE)
     uint i = invocation();
     if (i < count) U32x2(out_).v[i] = uvec2(result(i), 0u);
 #elif defined(DTYPE_I64)

@@ -1,7 +1,7 @@
 #version 450
 // Reduces chunks of 1024 elements, taken in row-major order over the reduced axes, to one word (or
 // int64) each; 32 invocations to a chunk (rules 16 and 17). Defined per module: T, RESULT (the
-// array type of results), LOAD, COMBINE, IDENTITY, and TREE for the order of neighbours.
+// array type of results), LOAD, COMBINE, IDENTITY, WHOLE, and TREE for the order of neighbours.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "exact.glsl"
@@ -32,13 +32,7 @@ layout(push_constant, std430) uniform Push {
     uint chunks;
     uint total;
 } push;
-#define OUT push.result
-#define EXTRA_OF push.extra
-#include "hook.glsl"
-#ifndef HOOK
-#undef PUT
-#define PUT(I, X) RESULT(push.result).v[I] = X
-#endif
+#include "reduce_hook.glsl"
 
 shared T lanes[gl_WorkGroupSize.x];
 
@@ -101,7 +95,7 @@ void main()
 {
     if (ALONE != 0u) {
         uint row = invocation();
-        if (row < push.total) PUT(row, whole_result(outer_place(row)));
+        if (row < push.total) PUT(row, WHOLE(whole_result(outer_place(row))));
         return;
     }
     uint me = gl_LocalInvocationIndex;
@@ -135,5 +129,5 @@ void main()
         barrier();
     }
     if (lane == 0u && task < push.total)
-        PUT(outer * push.chunks + part, mine);
+        PUT(outer * push.chunks + part, WHOLE(mine));
 }

@@ -120,6 +120,9 @@ void begin()
     [[unroll]] for (int i = 0; i < EACH_ROWS; i++) total[i] = chunk[i] = vec4(0.0);
 }
 
+// The bits of a sum that is stored.
+uint sum_bits(float sum) { return f_canonical(from_zero(floatBitsToUint(sum))); }
+
 // Leaves in `total` the sums over k from `first` to `last` - 1 of the tile at `corner`.
 void multiply(ivec2 corner, int first, int last)
 {

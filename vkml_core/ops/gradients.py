@@ -91,18 +91,35 @@ def cat_gradient(node: Node, g: Node, i: int) -> Node:
 
 
 def max_pool2d_gradient(node: Node, g: Node) -> Node:
-    """Send each gradient to the first maximum of its window."""
-    x, a = node.inputs[0], node.attrs
+    """Send each gradient to the first maximum of its window.
+
+    Which one that is does not change where there is a derivative, so no gradient flows through x.
+    """
+    x, a = build.detach(node.inputs[0]), node.attrs
+    return build.max_pool2d_input_grad(
+        g, x, kernel=a.kernel, stride=a.stride, padding=a.padding, dilation=a.dilation
+    )
+
+
+def max_pool2d_input_grad_gradient(node: Node, g: Node) -> Node:
+    """Read back from the first maximum of each window."""
+    source, x = node.inputs
+    a = node.attrs
     where = build.max_pool2d_indices(
         x, kernel=a.kernel, stride=a.stride, padding=a.padding, dilation=a.dilation
     )
-    return build.max_unpool2d(g, where, image=x.shape[2:])
+    return _taken(source, where, g)
 
 
 def max_unpool2d_gradient(node: Node, g: Node) -> Node:
     """Read back from the places that were added to."""
     source, where = node.inputs
-    n, c, h, w = node.shape
+    return _taken(source, where, g)
+
+
+def _taken(source: Node, where: Node, g: Node) -> Node:
+    """Give the elements of g, an image, at the places of a source's windows."""
+    n, c, h, w = g.shape
     flat = (n, c, size(source.shape[2:]))
     taken = build.gather(reshape(g, (n, c, h * w)), reshape(where, flat), axis=2)
     return reshape(taken, source.shape)

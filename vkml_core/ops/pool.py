@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from vkml_core.dtypes import FLOATS, NUMBERS, int64
 from vkml_core.errors import ShapeError
-from vkml_core.graph import Node
+from vkml_core.graph import Node, const
 from vkml_core.ops.conv import Pair, Window, check_images, window_size
 from vkml_core.ops.gradients import (
     avg_pool2d_gradient,
     max_pool2d_gradient,
+    max_pool2d_input_grad_gradient,
     max_unpool2d_gradient,
 )
 from vkml_core.ops.rules import each
@@ -57,6 +58,18 @@ def _sees(size: int, places: int, kernel: int, stride: int, padding: int, dilati
     return all(any(0 <= s + k * dilation < size for k in range(kernel)) for s in starts)
 
 
+def _infer_input_grad(inputs: Sequence[Node], a: Window) -> Typed:
+    g, x = inputs
+    check_images("max_pool2d_input_grad", g, x)
+    shape, _ = _infer_max_pool([x], a)
+    if g.shape != shape:
+        raise ShapeError(
+            f"max_pool2d_input_grad: the gradient has shape {g.shape}, the windows of {x.shape} "
+            f"give {shape}"
+        )
+    return x.shape, x.dtype
+
+
 def _infer_unpool(inputs: Sequence[Node], a: Image) -> Typed:
     check_images("max_unpool2d", inputs[0])
     return (*inputs[0].shape[:2], *a.image), inputs[0].dtype
@@ -96,6 +109,19 @@ register(
         lambda inputs, attrs: (_infer_max_pool(inputs, attrs)[0], int64),
         NotDifferentiable("its result is an index"),
         "Place y·W + x of the first largest of each window.",
+        Window,
+    )
+)
+register(
+    OpSpec(
+        "max_pool2d_input_grad",
+        Kind.POOL,
+        Form.SCATTER,
+        2,
+        FLOATS,
+        _infer_input_grad,
+        each(max_pool2d_input_grad_gradient, lambda n, g: const(n.inputs[1], 0)),
+        "The gradient of max_pool2d's input: each window's added at its first largest element.",
         Window,
     )
 )

@@ -12,8 +12,9 @@ _ALL: Final = matmul.MODULES | conv.MODULES | pool.MODULES | reduce.MODULES
 HOOKED: Final = (
     *("matmul.f32", "matmul.tile", "matmul.slices"),
     *(f"conv.{op}.{kernel}" for op in conv.TILED for kernel in ("f32", "tile")),
-    *(f"pool.{op}.f32" for op in ("max_pool2d", "avg_pool2d", "max_unpool2d")),
-    *(f"reduce.{op}.f32" for op in reduce.REDUCTIONS),
+    *pool.HOOKED,
+    *(f"reduce.{op}.f32{end}" for op in reduce.REDUCTIONS for end in ("", reduce.REST)),
+    *(f"reduce.{op}.f32{reduce.QUADS}" for op, token in sorted(reduce.IN_QUADS) if token == "f32"),
 )
 """Modules that have a frame of their own, called the same with HOOK after it."""
 HOOK: Final = ".hook"

@@ -6,13 +6,38 @@ from typing import Final
 
 from vkml_backend_vulkan.shaders.table import Module
 
+_FLOATS: Final = ("f32", "f16")
+QUADS: Final = ".quads"
+"""The end of the name of a kernel that has four results side by side at a time."""
+HOOKED: Final = (
+    *("pool.max_pool2d.f32", "pool.avg_pool2d.f32", "pool.max_pool2d_input_grad.f32"),
+    "pool.max_pool2d_input_grad.f32.winners",
+    *(f"pool.{op}.f32{QUADS}" for op in ("max_pool2d", "max_pool2d_input_grad")),
+)
+"""Modules that have a frame."""
+
+
+def _module(template: str, token: str, *flags: str) -> Module:
+    return Module(f"{template}.comp", dict.fromkeys((f"DTYPE_{token.upper()}", *flags), "1"))
+
+
 MODULES: Final[dict[str, Module]] = {
-    f"pool.{op}.{t}": Module(f"{op}.comp", {f"DTYPE_{t.upper()}": "1"})
-    for op in ("max_pool2d", "avg_pool2d", "max_unpool2d")
-    for t in ("f32", "f16")
-} | {
-    f"pool.max_pool2d_indices.{t}": Module(
-        "max_pool2d.comp", {f"DTYPE_{t.upper()}": "1", "PLACE": "1"}
-    )
-    for t in ("f32", "f16", "i32", "i64")
+    **{
+        f"pool.{op}.{t}": _module(op, t)
+        for op in ("max_pool2d", "avg_pool2d", "max_pool2d_input_grad")
+        for t in _FLOATS
+    },
+    **{
+        f"pool.max_pool2d_input_grad.{t}.winners": _module("max_pool2d_input_grad", t, "WINNERS")
+        for t in _FLOATS
+    },
+    **{
+        f"pool.{op}.f32{QUADS}": _module(f"{op}_quads", "f32")
+        for op in ("max_pool2d", "max_pool2d_input_grad")
+    },
+    **{f"pool.max_pool2d_winners.{t}": _module("max_pool2d", t, "PLACE", "WORDS") for t in _FLOATS},
+    **{
+        f"pool.max_pool2d_indices.{t}": _module("max_pool2d", t, "PLACE")
+        for t in (*_FLOATS, "i32", "i64")
+    },
 }

@@ -24,12 +24,20 @@ _MULTIPLY: Final = {"f32": "f_mul(a, b)", "i32": "((a) * (b))", "i64": "i64_mul(
 _LARGER: Final = {w: f"{w}_maximum(a, b)" for w in _ZERO}
 _SMALLER: Final = {w: f"{w}_minimum(a, b)" for w in _ZERO}
 
+_FROM_ZERO: Final = "from_zero(a)"
+"""A float's sum from +0 on: never -0, though drivers take a sum with +0 for the other term."""
+
 REDUCTIONS: Final = {
     "sum": (_ADD, _ZERO),
     "prod": (_MULTIPLY, _ONE),
     "amax": (_LARGER, _LOWEST),
     "amin": (_SMALLER, _HIGHEST),
 }
+QUADS, REST = ".quads", ".rest"
+"""Ends of the names of kernels that read four lanes at a time, and that take what chunks gave."""
+IN_QUADS: Final = frozenset((op, t) for op in ("sum", "amax", "amin") for t in ("f32", "i32"))
+"""Operations and dtypes that can be read four lanes at a time."""
+RESULTS: Final = tuple(sorted(set(WORDS.values())))
 _NUMBERS: Final = ("f32", "f16", "i32", "i64")
 _FLOAT_KEYS: Final = {
     "argmax": "nan_or(x, number(x))",
@@ -52,10 +60,20 @@ def _words(token: str) -> dict[str, str]:
     }
 
 
-def _reduction(op: str, token: str) -> Module:
-    combine, identity = (row[WORDS[token]] for row in REDUCTIONS[op])
-    defines = _words(token) | {"COMBINE(a, b)": combine, "IDENTITY": identity}
-    return Module("reduce.comp", defines | ({"TREE": "1"} if op == "prod" else {}))
+def _folds(op: str, word: str) -> dict[str, str]:
+    """Define how results are made of elements."""
+    combine, identity = (row[word] for row in REDUCTIONS[op])
+    whole = _FROM_ZERO if (op, word) == ("sum", "f32") else "a"
+    return {"COMBINE(a, b)": combine, "IDENTITY": identity, "WHOLE(a)": whole}
+
+
+def _reduction(op: str, token: str, template: str = "reduce.comp") -> Module:
+    defines = _words(token) | _folds(op, WORDS[token])
+    return Module(template, defines | ({"TREE": "1"} if op == "prod" else {}))
+
+
+def _quads(op: str, token: str) -> Module:
+    return Module("reduce_quads.comp", _folds(op, token))
 
 
 def _arg_extreme(op: str, token: str) -> Module:
@@ -77,6 +95,12 @@ def _cumsum(token: str) -> Module:
 
 MODULES: Final[dict[str, Module]] = {
     **{f"reduce.{op}.{t}": _reduction(op, t) for op in REDUCTIONS for t in _NUMBERS},
+    **{f"reduce.{op}.{t}{QUADS}": _quads(op, t) for op, t in IN_QUADS},
+    **{
+        f"reduce.{op}.{t}{REST}": _reduction(op, t, "reduce_rest.comp")
+        for op in REDUCTIONS
+        for t in RESULTS
+    },
     **{f"reduce.{op}.b8": _reduction(op, "b8") for op in ("amax", "amin")},
     **{f"reduce.{op}.{t}": _arg_extreme(op, t) for op in _FLOAT_KEYS for t in _NUMBERS},
     **{f"scan.cumsum.{t}": _cumsum(t) for t in _NUMBERS},
