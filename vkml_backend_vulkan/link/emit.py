@@ -8,7 +8,7 @@ from vkml_backend_vulkan.link import epilogue
 from vkml_backend_vulkan.link.linker import Body, Linker
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
 from vkml_backend_vulkan.link.unit import LIBRARY, shipped
-from vkml_backend_vulkan.shaders.tables.elementwise import TWO_PHASES
+from vkml_backend_vulkan.shaders.tables.elementwise import EXPONENTIALS
 
 FRAME: Final = "fused.elementwise"
 _ENDLESS: Final = 2**31 - 1
@@ -43,7 +43,7 @@ class _Writer:
 
     def prepare(self, body: Body) -> None:
         """Fill the table that the functions of two phases share."""
-        if any(c.function.rsplit("_", 1)[0] in TWO_PHASES for c in self._program.calls):
+        if any(c.function.rsplit("_", 1)[0] in EXPONENTIALS for c in self._program.calls):
             body.call("prepare_powers")
         body.end()
 
