@@ -26,7 +26,8 @@ static inline uint floatBitsToUint(float f) { uint u; memcpy(&u, &f, 4); return 
 static inline float uintBitsToFloat(uint u) { float f; memcpy(&f, &u, 4); return f; }
 static inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 struct vec2 { float x, y; };
-struct bvec2 { bool b; explicit bvec2(bool v) : b(v) {} };
+struct bvec2 { bool b, c; explicit bvec2(bool v, bool w = false) : b(v), c(w) {} };
+static inline bool all(bvec2 v) { return v.b && v.c; }
 static inline vec2 mix(vec2 a, vec2 b, bvec2 c) { return c.b ? b : a; }
 static struct { uint x; } gl_WorkGroupSize = {1};
 static uint gl_LocalInvocationIndex = 0;

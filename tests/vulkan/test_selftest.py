@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,18 +168,16 @@ def test_the_fma_that_is_wanted_rounds_once() -> None:
                 assert lost < 0 or (lost == 0 and not bits & 1)
 
 
-def _two_roundings(a: Any, b: Any, c: Any) -> Any:
+def _two_roundings(_: Any, a: Any, b: Any, c: Any) -> Any:
     return a * b + c
 
 
-def _wider(a: Any, b: Any, c: Any) -> Any:
+def _wider(_: Any, a: Any, b: Any, c: Any) -> Any:
     return (a.astype(np.float64) * b + c).astype(np.float32)
 
 
-def _flushing(a: Any, b: Any, c: Any) -> Any:
-    from vkml_backend_vulkan.selftest import fuse
-
-    result = fuse.fma(a, b, c)
+def _flushing(fma: Any, a: Any, b: Any, c: Any) -> Any:
+    result = fma(a, b, c)
     return np.where(abs(result) < np.float32(2.0**-126), np.copysign(np.float32(0), result), result)
 
 
@@ -192,20 +191,16 @@ def test_an_fma_that_is_none_is_not_used(
 ) -> None:
     from vkml_backend_vulkan.selftest import fuse, judge
 
-    real, probe = judge.run, fuse.probe()
+    probe = fuse.probe()
     monkeypatch.setattr(fuse, "probe", lambda: probe)
     with monkeypatch.context() as patched, np.errstate(all="ignore"):
-        patched.setattr(fuse, "fma", other)
+        patched.setattr(fuse, "fma", partial(other, fuse.fma))
         got = np.stack([fuse._bits(r) for r in fuse._results(probe.operands[0])], axis=1)
-
-    def run(device: object, asked: Any) -> Any:
-        return got if asked is probe else real(device, asked)
-
     some()
-    monkeypatch.setattr(judge, "run", run)
+    monkeypatch.setattr(judge, "hardware_fma", lambda *_: got)
     found = judge.judge(physical, tmp_path)
     assert not found.hardware_fma and "probe hardware fma of 0x" in found.fma_why
-    monkeypatch.setattr(judge, "run", lambda d, p: probe.wanted if p is probe else real(d, p))
+    monkeypatch.setattr(judge, "hardware_fma", lambda *_: probe.wanted)
     assert judge.judge(physical, tmp_path).hardware_fma
 
 

@@ -12,7 +12,7 @@ from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.kernels import shipped
 from vkml_backend_vulkan.selftest import divide, forms, fuse, kernels
 from vkml_backend_vulkan.selftest.probe import Probe
-from vkml_backend_vulkan.selftest.run import hardware_divide, run
+from vkml_backend_vulkan.selftest.run import hardware_divide, hardware_fma, run
 from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.backend import Level
 
@@ -33,7 +33,7 @@ def judge(physical: Physical, cache: Path) -> Verdict:
         level, why = _level(device)
         quotients, fused = divide.probe(), fuse.probe()
         wrong = quotients.failure(hardware_divide(device, quotients))
-        twice = fused.failure(run(device, fused))
+        twice = fused.failure(hardware_fma(device, fused))
     finally:
         device.close()
     return Verdict(

@@ -139,7 +139,7 @@ bool first_rsqrt(uint a, out uint bits) {
     Pair inverse = Pair(y, r.half_inverse * fma(0.75 * lacking, lacking, lacking));
     bool decided = is_decided(inverse, RSQRT_ERROR, rounded);
     bits = floatBitsToUint(rounded) - uint(int(a - r.v) >> 1);
-    return decided && is_positive_normal(a);
+    return both(decided, is_positive_normal(a));
 }
 
 // m 2^23 = q^2 + r with 0 <= r <= 2q, modulo 2^32.

@@ -3,7 +3,7 @@
 // Defined per module: ARITY, LOAD_A…, LOAD4_A…, A_T… (how each operand is read), STORE, R_T (how
 // results are written), EXPRESSION of a, b, c; FAILS where it can report an error; FIRST_PHASE, true
 // where it decides and sets results[i], so that the four of an invocation run side by side and
-// EXPRESSION takes what is left.
+// EXPRESSION takes what is left; STORE_FIRST, how results are written that it decides.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -147,8 +147,8 @@ void main()
 #endif
             decided[i] = FIRST_PHASE;
         }
-        if (decided[0] && decided[1] && decided[2] && decided[3]) {
-            STORE(push.result, first, more, results);
+        if (all(bvec4(decided[0], decided[1], decided[2], decided[3]))) {
+            STORE_FIRST(push.result, first, more, results);
             return;
         }
     }

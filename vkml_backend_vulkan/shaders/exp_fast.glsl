@@ -14,7 +14,7 @@ const uint SIGMOID_END = 0x42800000u;  // 64
 const float ROUND_MAGIC = 12582912.0;  // 1.5 * 2^23: adding it rounds to an integer
 const float POWER_ERROR = 1.0289757937229989e-11;  // 2^-36.5 of the result
 const float QUOTIENT_ERROR = 9.094947017729282e-13;  // 2^-40 of itself
-const float NEAR_ERROR = 1.1641532182693481e-10;  // 2^-33 of e^r - 1
+const float NEAR_ERROR = 6.686260203133883e-11;  // 2^-33.8 of e^r - 1
 const float TANH_CENTRE = 0.02;
 const uint ROWS = 32u;
 
@@ -136,23 +136,23 @@ bool is_below(uint x, uint end) { return (x & ~F32_SIGN) < end; }
 // The first phases: whether they decide, and then the result.
 bool first_exp(uint x, out uint bits) {
     bool decided = is_exponential_decided(reduced(uintBitsToFloat(x)), bits);
-    return decided && is_below(x, EXP_END);
+    return both(decided, is_below(x, EXP_END));
 }
 
 bool first_exp2(uint x, out uint bits) {
     bool decided = is_exponential_decided(reduced_power(uintBitsToFloat(x)), bits);
-    return decided && is_below(x, EXP2_END);
+    return both(decided, is_below(x, EXP2_END));
 }
 
 bool first_sigmoid(uint x, out uint bits) {
     bool decided = is_sigmoid_decided(uintBitsToFloat(x), bits);
-    return decided && is_below(x, SIGMOID_END);
+    return both(decided, is_below(x, SIGMOID_END));
 }
 
 bool first_tanh(uint x, out uint bits) {
     bool decided = is_tanh_decided(uintBitsToFloat(x & ~F32_SIGN), bits);
     bits |= x & F32_SIGN;
-    return decided && (x & ~F32_SIGN) - TANH_TINY < TANH_HUGE - TANH_TINY;
+    return both(decided, (x & ~F32_SIGN) - TANH_TINY < TANH_HUGE - TANH_TINY);
 }
 
 #endif

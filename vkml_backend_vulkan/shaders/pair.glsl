@@ -90,4 +90,7 @@ bool is_decided(Pair x, float error, out float rounded) {
     return up == down;
 }
 
+// Both, without a branch.
+bool both(bool a, bool b) { return all(bvec2(a, b)); }
+
 #endif

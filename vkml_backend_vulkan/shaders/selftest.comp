@@ -69,6 +69,7 @@ uvec4 regrouped(uint a, uint b, uint c)
 // Where it rounds once, the last is what the product lacks.
 uvec4 four_fused(float a, float b, float c)
 {
+    if ((HARDWARE & FUSES) == 0u) return uvec4(0u);
     precise float product = a * b;
     return u(vec4(fma(a, b, c), fma(-a, b, c), fma(a, b, -c), fma(a, b, -product)));
 }

@@ -171,8 +171,14 @@ def _module(op: str, operands: tuple[str, ...], result: str, expression: str) ->
 
 
 def _first_phase(op: str, operands: tuple[str, ...]) -> dict[str, str]:
-    given = "abc"[: len(operands)]
-    return {"FIRST_PHASE": f"first_{op}({', '.join(given)}, results[i])"}
+    """Only quotients may be NaN. Other float32 are stored as they are, as integers."""
+    given = ", ".join("abc"[: len(operands)])
+    token = operands[-1]
+    plain = token == "f32" and op not in ("div", "reciprocal")
+    return {
+        "FIRST_PHASE": f"first_{op}({given}, results[i])",
+        "STORE_FIRST": "store4_i32" if plain else f"store4_{token}",
+    }
 
 
 def _names(expression: str) -> set[str]:
