@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vkml_backend_vulkan.dispatch import PUSH_BYTES, SCALAR_BYTES, Dispatch, Limits, Lowered, Pointer
+from vkml_backend_vulkan.dispatch import (
+    PUSH_BYTES,
+    SCALAR_BYTES,
+    Dispatch,
+    Limits,
+    Lowered,
+    Pointer,
+)
 from vkml_backend_vulkan.link.epilogue import Epilogue, Source, Store
 from vkml_backend_vulkan.lower.conv import WINDOW
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply

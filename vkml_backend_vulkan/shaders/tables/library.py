@@ -12,9 +12,7 @@ _ONE: Final = elementwise.VALUE
 _FOUR: Final = "[[dont_unroll]] for (uint i = 0u; i < 4u; i++)"
 _TURN: Final = "{0} = {0}.yzwx;"
 """An element at a number known only when the kernel runs would be read from memory."""
-LONG: Final = frozenset(
-    {*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"}
-)
+LONG: Final = frozenset({*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"})
 """Long functions: a loop over the four elements holds their code once."""
 
 
