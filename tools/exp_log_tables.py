@@ -11,6 +11,7 @@ from mpmath import mpf
 from shader_tables import BITS, SHADERS, array, nearest, tree, vector
 
 EXPM1_TERMS, TANH_TERMS, LOG1P_TERMS = 9, 7, 10
+POWER_ROWS = 32
 
 
 def terms(name: str, count: int) -> str:
@@ -65,23 +66,33 @@ def parts(name: str, x: mpf, *bits: int) -> str:
 
 
 def power_table() -> str:
-    """2^(j/8) as the sum of a float of 12 bits and two corrections: a function of the bits of j."""
-    rows = ["vec3(1.0, 0.0, 0.0)"]
-    for j in range(1, 8):
-        first, rest = single(mpf(2) ** (mpf(j) / 8), 12)
-        second, rest = single(rest)
-        rows.append(f"vec3({first}, {second}, {single(rest)[0]})")
-    bits = "bvec3 b0, bvec3 b1, bvec3 b2"
-    return f"vec3 power_row({bits}) {{\n    return {tree(rows, 3)};\n}}\n"
+    """2^(j/32) as a float, and the logarithm of what that lacks, as a function of j."""
+    rows = []
+    for j in range(POWER_ROWS):
+        exact = mpf(2) ** (mpf(j) / POWER_ROWS)
+        power, rest = single(exact)
+        rest = mpmath.log(exact / (exact - rest))
+        rows.append(f"vec2({power}, {single(rest)[0] if rest else '0.0'})")
+    depth = (POWER_ROWS - 1).bit_length()
+    bits = "".join(f"    bvec2 b{i} = bvec2((i & {1 << i}u) != 0u);\n" for i in range(depth))
+    return f"vec2 power_row(uint i) {{\n{bits}    return {tree(rows, depth)};\n}}\n"
+
+
+def exponential(r: mpf) -> mpf:
+    """(e^r - 1 - r - r^2/2)/(r^3/2), of which a line is wanted."""
+    return 2 * mpmath.fsum(r**k / mpmath.factorial(k + 3) for k in range(40))
 
 
 def exp_fast_table() -> str:
-    """8/ln 2; ln 2/8 in parts whose products with integers below 2^11 are exact; ln 2; powers."""
-    step = mpmath.log(2) / 8
+    """32/ln 2; ln 2/32 in two parts; ln 2; the series of e^r after r^2/2, at most half a step."""
+    step = mpmath.log(2) / POWER_ROWS
+    slope, constant = mpmath.chebyfit(exponential, [-step / 2, step / 2], 2)
     return (
         f"const float STEPS = {single(1 / step)[0]};\n"
-        + parts("STEP", step, 13, 13, 24)
+        + parts("STEP", step, 24, 24)
         + parts("LN2", mpmath.log(2), 24, 24)
+        + f"const float SERIES_1 = {single(constant)[0]};\n"
+        + f"const float SERIES_2 = {single(slope)[0]};\n"
         + power_table()
     )
 

@@ -36,7 +36,7 @@ class Dispatch:
 
     The push constants in memory are one 8-byte address for each pointer, in order, then `push`;
     together at most 128 bytes. `constants` are the uint32 values of the specialisation constants
-    with ids 0, 1, 2, …; id 0 is always local_size_x.
+    with ids 0, 1, 2, …; id 0 is always local_size_x, id 1 `Limits.hardware` or 0.
     """
 
     module: str
@@ -77,6 +77,13 @@ class Limits:
     """Workgroups from which on a device is busy; 1 where they run one after the other."""
     hardware_divide: bool = False
     """Whether the self-test found the device's own division correctly rounded."""
+    hardware_fma: bool = False
+    """Whether it found that the device's fma rounds once."""
+
+    @property
+    def hardware(self) -> int:
+        """The bits of specialisation constant 1 of every module (hardware.glsl)."""
+        return int(self.hardware_divide) | int(self.hardware_fma) << 1
 
 
 Lower = Callable[[Step, Sequence[Slot], Limits], Lowered]

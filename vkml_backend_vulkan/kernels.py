@@ -63,7 +63,7 @@ class Kernels:
         head = Step(work.calls, work.operands, work.writes[0][0])
         lowered = self._part(ending(head, 0, head.write), slots, limits)
         steps = range(i, i + count)
-        return replace(epilogue.lower(work, slots, lowered), merged=done, steps=steps)
+        return replace(epilogue.lower(work, slots, lowered, limits), merged=done, steps=steps)
 
     def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, cut: Choose) -> Lowered:
         """Lower a step of one call, or of several, which `cut` cuts into parts."""

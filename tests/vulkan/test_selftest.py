@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from vkml_backend_vulkan.selftest.verdict import Verdict
 
 pytestmark = pytest.mark.swiftshader
-KNOWN = {"llvmpipe": ("exact", True), "SwiftShader": ("exact-normal", False)}
+KNOWN = {"llvmpipe": ("exact", True, False), "SwiftShader": ("exact-normal", False, False)}
+"""Level, whether division is exact, and whether fma is: Mesa's makes a product and a sum of it."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,8 @@ def test_the_known_drivers(physical: Physical, verdict: Verdict) -> None:
     known = next((v for n, v in KNOWN.items() if n in physical.name), None)
     if known is None:
         pytest.skip(f"nobody has written down what {physical.name} holds")
-    assert (verdict.level, verdict.hardware_divide) == known
+    assert (verdict.level, verdict.hardware_divide, verdict.hardware_fma) == known
+    assert "probe hardware fma of 0x" in verdict.fma_why
     if verdict.level == "exact-normal":
         assert "probe floats add of 0x" in verdict.why and "wanted 0x" in verdict.why
         assert "probe hardware divide of 0x" in verdict.divide_why
@@ -131,12 +135,73 @@ def test_the_lowering_uses_the_verdict(physical: Physical, verdict: Verdict) -> 
     from vkml_backend_vulkan.lower import elementwise
     from vkml_core.shapes import View
 
-    for allowed in (False, True):
-        limits = replace(verdict, hardware_divide=allowed).applied(physical).limits
+    for bits in range(4):
+        found = replace(verdict, hardware_divide=bool(bits & 1), hardware_fma=bool(bits & 2))
+        limits = found.applied(physical).limits
         source = (Pointer(1, 0), View.of((5,)))
         (dispatch,) = elementwise.launch("elementwise.div.f32", (5,), Pointer(0, 0),
                                          [source, source], limits)  # fmt: skip
-        assert dispatch.constants[1] == allowed
+        assert dispatch.constants[1] == bits
+
+
+def _fractions(x: Any) -> list[Fraction]:
+    return [Fraction(float(v)) for v in x]
+
+
+def test_the_fma_that_is_wanted_rounds_once() -> None:
+    from vkml_backend_vulkan.selftest import fuse
+
+    (x,) = fuse.probe().operands
+    a, b, c = (np.ascontiguousarray(x[::7, k]).view(np.float32) for k in range(3))
+    with np.errstate(all="ignore"):
+        got = fuse.fma(a, b, c)
+        usual = np.isfinite(got) & np.isfinite(a * b) & np.isfinite(a) & np.isfinite(c)
+    assert usual.sum() > 2000
+    a, b, c, got = (v[usual] for v in (a, b, c, got))
+    exact = [p * q + r for p, q, r in zip(*map(_fractions, (a, b, c)), strict=True)]
+    for direction in (-np.inf, np.inf):
+        with np.errstate(all="ignore"):
+            other = np.nextafter(got, np.float32(direction))
+        for mine, next_, value, bits in zip(got, other, exact, got.view(np.uint32), strict=True):
+            if np.isfinite(next_):
+                lost = abs(Fraction(float(mine)) - value) - abs(Fraction(float(next_)) - value)
+                assert lost < 0 or (lost == 0 and not bits & 1)
+
+
+def _two_roundings(_: Any, a: Any, b: Any, c: Any) -> Any:
+    return a * b + c
+
+
+def _wider(_: Any, a: Any, b: Any, c: Any) -> Any:
+    return (a.astype(np.float64) * b + c).astype(np.float32)
+
+
+def _flushing(fma: Any, a: Any, b: Any, c: Any) -> Any:
+    result = fma(a, b, c)
+    return np.where(abs(result) < np.float32(2.0**-126), np.copysign(np.float32(0), result), result)
+
+
+@pytest.mark.parametrize("other", [_two_roundings, _wider, _flushing])
+def test_an_fma_that_is_none_is_not_used(
+    other: Any,
+    physical: Physical,
+    some: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from vkml_backend_vulkan.selftest import fuse, judge
+
+    probe = fuse.probe()
+    monkeypatch.setattr(fuse, "probe", lambda: probe)
+    with monkeypatch.context() as patched, np.errstate(all="ignore"):
+        patched.setattr(fuse, "fma", partial(other, fuse.fma))
+        got = np.stack([fuse._bits(r) for r in fuse._results(probe.operands[0])], axis=1)
+    some()
+    monkeypatch.setattr(judge, "hardware_fma", lambda *_: got)
+    found = judge.judge(physical, tmp_path)
+    assert not found.hardware_fma and "probe hardware fma of 0x" in found.fma_why
+    monkeypatch.setattr(judge, "hardware_fma", lambda *_: probe.wanted)
+    assert judge.judge(physical, tmp_path).hardware_fma
 
 
 def test_quotients_are_as_hard_as_they_can_be() -> None:
@@ -226,7 +291,7 @@ def _child(monkeypatch: pytest.MonkeyPatch, code: str) -> list[int]:
 
 _VERDICT = (
     'print(\'{"level": "exact", "why": "w", "hardware_divide": true, "divide_why": "d", '
-    '"tested": "today"}\')'
+    '"hardware_fma": false, "fma_why": "f", "tested": "today"}\')'
 )
 _DIE = "import os, signal; print('cut', flush=True); os.kill(os.getpid(), signal.{})"
 ENDS = {
@@ -362,7 +427,7 @@ def test_the_child_names_a_device_that_is_gone(tmp_path: Path) -> None:
 def test_a_device_opened_without_it_says_so(device: VulkanDevice) -> None:
     report = device.report()
     assert report["self-test"] == "not run" and "a guess" in report["why"]
-    assert not device.physical.limits.hardware_divide
+    assert device.physical.limits.hardware == 0
 
 
 def test_every_form_has_a_reference() -> None:

@@ -129,7 +129,7 @@ def test_no_module_breaks_a_rule(name: str) -> None:
     ("line", "found"),
     [
         ("float r = exp(push.a);", "GLSL.std.450 instruction 27 is forbidden"),
-        ("precise float r = fma(push.a, push.b, push.a);", "instruction 50 is forbidden"),
+        ("precise float r = fma(push.a, push.b, push.a);", "instruction 50 is forbidden in"),
         ("float r = max(push.a, push.b);", "instruction 40 is forbidden"),
         ("precise float r = mod(push.a, push.b);", "OpFMod is forbidden"),
         ("precise float r = dot(vec2(push.a), vec2(push.b));", "OpDot is forbidden"),

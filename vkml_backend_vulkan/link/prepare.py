@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from vkml_backend_vulkan.link.linker import Body
 from vkml_backend_vulkan.link.program import Apply
-from vkml_backend_vulkan.shaders.tables.elementwise import TWO_PHASES
+from vkml_backend_vulkan.shaders.tables.elementwise import EXPONENTIALS
 
 
 def prepare(body: Body, calls: Iterable[Apply]) -> None:
-    """Fill the table that the functions of two phases share."""
-    if any(call.function.rsplit("_", 1)[0] in TWO_PHASES for call in calls):
+    """Fill the table that the exponentials share."""
+    if any(call.function.rsplit("_", 1)[0] in EXPONENTIALS for call in calls):
         body.call("prepare_powers")
     body.end()

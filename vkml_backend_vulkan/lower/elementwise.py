@@ -81,7 +81,7 @@ def launch(
             _grid(count, extents, patch, local, limits),
             (result, *(pointer for pointer, _ in sources), *errors),
             pack(count, *extents, *offsets, *(s for each in strides for s in each)),
-            (local, int(limits.hardware_divide), access, patch),
+            (local, limits.hardware, access, patch),
         ),
     )
 

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vkml_backend_vulkan.dispatch import PUSH_BYTES, SCALAR_BYTES, Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.dispatch import (
+    PUSH_BYTES,
+    SCALAR_BYTES,
+    Dispatch,
+    Limits,
+    Lowered,
+    Pointer,
+)
 from vkml_backend_vulkan.link.epilogue import Epilogue, Source, Store
 from vkml_backend_vulkan.lower.conv import WINDOW
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
@@ -46,7 +53,7 @@ def takes(work: Work, slots: Sequence[Slot]) -> bool:
     )
 
 
-def lower(work: Work, slots: Sequence[Slot], head: Lowered) -> Lowered:
+def lower(work: Work, slots: Sequence[Slot], head: Lowered, limits: Limits) -> Lowered:
     """Put what follows a head into its last dispatch. `head` writes slot `work.writes[0]`."""
     *before, last = head.dispatches
     described = _describe(work, slots, last.module)
@@ -55,7 +62,11 @@ def lower(work: Work, slots: Sequence[Slot], head: Lowered) -> Lowered:
     out = Pointer(work.writes[0][0], 0)
     given = [out if p == out else p for p in last.pointers]
     extra = [*addresses[1:], *[out] * EXTRA][:EXTRA]
-    made = replace(_framed(last), module=epilogue.name, pointers=(*given, *extra))
+    framed = _framed(last)
+    local, _, *others = *framed.constants, *(0,) * (2 - len(framed.constants))
+    constants = local, limits.hardware, *others
+    pointers = *given, *extra
+    made = replace(framed, module=epilogue.name, pointers=pointers, constants=constants)
     assert 8 * len(made.pointers) + len(made.push) <= PUSH_BYTES
     return replace(head, dispatches=(*before, made))
 

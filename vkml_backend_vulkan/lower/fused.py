@@ -51,7 +51,7 @@ def lower(work: Work, slots: Sequence[Slot], limits: Limits) -> Lowered:
     program, pointers, numbers = describe(work, slots)
     groups = grid(-(-count // QUAD), local, limits)
     given = *(Pointer(slot, 0) for slot, _ in work.writes), *pointers
-    constants = local, int(limits.hardware_divide)
+    constants = local, limits.hardware
     return Lowered((Dispatch(program.name, groups, given, pack(count, *numbers), constants),))
 
 

@@ -1,4 +1,4 @@
-"""Judges a device by all probes: the level that it holds, and whether its division is exact."""
+"""Judges a device by all probes: the level that it holds, and which instructions are exact."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.kernels import shipped
-from vkml_backend_vulkan.selftest import divide, forms, kernels
+from vkml_backend_vulkan.selftest import divide, forms, fuse, kernels
 from vkml_backend_vulkan.selftest.probe import Probe
-from vkml_backend_vulkan.selftest.run import hardware_divide, run
+from vkml_backend_vulkan.selftest.run import hardware_divide, hardware_fma, run
 from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.backend import Level
 
@@ -31,15 +31,18 @@ def judge(physical: Physical, cache: Path) -> Verdict:
     device = VulkanDevice(physical, shipped(), cache)
     try:
         level, why = _level(device)
-        probe = divide.probe()
-        wrong = probe.failure(hardware_divide(device, probe))
+        quotients, fused = divide.probe(), fuse.probe()
+        wrong = quotients.failure(hardware_divide(device, quotients))
+        twice = fused.failure(hardware_fma(device, fused))
     finally:
         device.close()
     return Verdict(
         level=level,
         why=why,
         hardware_divide=not wrong,
-        divide_why=wrong or f"correctly rounded in {len(probe.wanted):,} hard cases",
+        divide_why=wrong or f"correctly rounded in {len(quotients.wanted):,} hard cases",
+        hardware_fma=not twice,
+        fma_why=twice or f"rounded once in {len(fused.wanted):,} hard cases",
         tested=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

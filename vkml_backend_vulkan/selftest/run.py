@@ -25,8 +25,8 @@ _RESULT: Final = Pointer(0, 0)
 """In a dispatch that is run by itself, slot 0 is the result and the others are the operands."""
 
 
-def run(device: VulkanDevice, probe: Probe) -> Array:
-    """Give what the device computes for a probe."""
+def run(device: VulkanDevice, probe: Probe, hardware: int = 0) -> Array:
+    """Give what the device computes for a probe; a form's module with these bits of `HARDWARE`."""
     target = probe.target
     if isinstance(target, Kernel):
         return _plan(device, target, probe.operands, probe.wanted)
@@ -39,7 +39,7 @@ def run(device: VulkanDevice, probe: Probe) -> Array:
         grid(len(x), local, device.physical.limits),
         (_RESULT, Pointer(1, 0)),
         pack(len(x), target.index),
-        (local,),
+        (local, hardware),
     )
     return _run(device, dispatch, [x], 4 * x.size).view(np.uint32).reshape(-1, 4)
 
@@ -51,6 +51,11 @@ def hardware_divide(device: VulkanDevice, probe: Probe) -> Array:
     sources = [(Pointer(1 + i, 0), View.of(shape)) for i in range(2)]
     (dispatch,) = elementwise.launch("elementwise.div.f32", shape, _RESULT, sources, limits)
     return _run(device, dispatch, probe.operands, probe.wanted.nbytes).view(np.float32)
+
+
+def hardware_fma(device: VulkanDevice, probe: Probe) -> Array:
+    """Give what the device's own fma computes."""
+    return run(device, probe, replace(device.physical.limits, hardware_fma=True).hardware)
 
 
 def _folded(device: VulkanDevice, form: Form, table: Words) -> Array:

@@ -13,28 +13,35 @@ from vkml_core.errors import DeviceError
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The level that a device holds, whether its own division is exact, and how that is known."""
+    """The level that a device holds, whether its own division and fma are exact, and how that is
+    known.
+    """
 
     level: Level
     why: str
     """What the level rests on."""
     hardware_divide: bool
     divide_why: str
+    hardware_fma: bool
+    fma_why: str
     tested: str
     """When, or that it never was."""
 
     def applied(self, physical: Physical) -> Physical:
         """Give the device with limits that tell the lowerings what was found."""
-        limits = replace(physical.limits, hardware_divide=self.hardware_divide)
+        limits = replace(
+            physical.limits, hardware_divide=self.hardware_divide, hardware_fma=self.hardware_fma
+        )
         return replace(physical, limits=limits)
 
     def lines(self) -> dict[str, str]:
         """Say it as lines of a report."""
-        divide = "used" if self.hardware_divide else "not used"
+        used = {True: "used", False: "not used"}
         return {
             "level": self.level,
             "why": self.why,
-            "hardware divide": f"{divide}: {self.divide_why}",
+            "hardware divide": f"{used[self.hardware_divide]}: {self.divide_why}",
+            "hardware fma": f"{used[self.hardware_fma]}: {self.fma_why}",
             "self-test": self.tested,
         }
 
@@ -54,7 +61,7 @@ class Verdict:
         return cls(**data)
 
 
-_TYPES: Final = {f.name: bool if f.name == "hardware_divide" else str for f in fields(Verdict)}
+_TYPES: Final = {f.name: bool if f.name.startswith("hardware_") else str for f in fields(Verdict)}
 
 
 def untested(physical: Physical) -> Verdict:
@@ -65,7 +72,8 @@ def untested(physical: Physical) -> Verdict:
     rte = physical.floats.rounding_rte
     why = f"a guess: the driver {'has' if rte else 'lacks'} RoundingModeRTE"
     level: Level = "exact" if rte else "exact-normal"
-    return Verdict(level, why, False, "it was not tested", "not run")
+    not_known = False, "it was not tested"
+    return Verdict(level, why, *not_known, *not_known, "not run")
 
 
 def refusal(physical: Physical, reason: str) -> DeviceError:

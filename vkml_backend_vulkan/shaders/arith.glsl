@@ -1,14 +1,14 @@
-// float32 arithmetic on bits, correctly rounded; every NaN result is the canonical one.
+// float32 arithmetic on bits, correctly rounded. A NaN that a function f_… gives is the canonical
+// one. Those of raw_… and first_… have any bits, for where a store makes them canonical.
 //
 // Sums and products are the device's own, which its self-test has found exact. Quotients and roots
-// start from any estimate within a few units of the last place and are settled by the sign and
-// size of the integer remainder.
+// have a first phase, which decides nearly all where the device's division or its fma is exact. The
+// second phases start from any estimate within a few units of the last place and are settled by
+// the sign and size of the integer remainder.
 #ifndef ARITH_GLSL
 #define ARITH_GLSL
 #include "int64.glsl"
-
-// 1 where the self-test has found the device's division exact.
-layout(constant_id = 1) const uint HARDWARE_DIVIDE = 0u;
+#include "pair.glsl"
 
 uint f_canonical(uint a) {
     return (a & ~F32_SIGN) > F32_INFINITY ? F32_NAN : a;
@@ -17,20 +17,24 @@ uint f_canonical(uint a) {
 // What a sum from +0 on gives, which is never -0: drivers take a sum with +0 for the other term.
 uint from_zero(uint a) { return a == F32_SIGN ? 0u : a; }
 
-uint f_add(uint a, uint b) {
+uint raw_add(uint a, uint b) {
     precise float sum = uintBitsToFloat(a) + uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(sum));
+    return floatBitsToUint(sum);
 }
 
-uint f_sub(uint a, uint b) {
+uint raw_sub(uint a, uint b) {
     precise float difference = uintBitsToFloat(a) - uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(difference));
+    return floatBitsToUint(difference);
 }
 
-uint f_mul(uint a, uint b) {
+uint raw_mul(uint a, uint b) {
     precise float product = uintBitsToFloat(a) * uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(product));
+    return floatBitsToUint(product);
 }
+
+uint f_add(uint a, uint b) { return f_canonical(raw_add(a, b)); }
+uint f_sub(uint a, uint b) { return f_canonical(raw_sub(a, b)); }
+uint f_mul(uint a, uint b) { return f_canonical(raw_mul(a, b)); }
 
 // The float32 nearest to 2^exponent q/2^23 for q in [2^23, 2^24) and the fraction that q lacks:
 // whether it reaches a half, and whether it is neither 0 nor a half.
@@ -54,17 +58,29 @@ uint f_divide_sizes(uint sign, uint a, uint b) {
     return f_round_quotient(sign, exponent, q, 2u * r >= mb, r != 0u && 2u * r != mb);
 }
 
-uint f_div(uint a, uint b) {
-    if (HARDWARE_DIVIDE == 1u) {
-        precise float quotient = uintBitsToFloat(a) / uintBitsToFloat(b);
-        return f_canonical(floatBitsToUint(quotient));
-    }
+bool first_div(uint a, uint b, out uint bits) {
+    bits = 0u;
+    if ((HARDWARE & DIVIDES) == 0u) return false;
+    precise float quotient = uintBitsToFloat(a) / uintBitsToFloat(b);
+    bits = floatBitsToUint(quotient);
+    return true;
+}
+bool first_reciprocal(uint a, out uint bits) { return first_div(F32_ONE, a, bits); }
+
+uint second_div(uint a, uint b) {
     uint sign = (a ^ b) & F32_SIGN, x = a & ~F32_SIGN, y = b & ~F32_SIGN;
     if (x > F32_INFINITY || y > F32_INFINITY) return F32_NAN;
     if (x == y && (x == 0u || x == F32_INFINITY)) return F32_NAN;
     if (x == F32_INFINITY || y == 0u) return sign | F32_INFINITY;
     if (x == 0u || y == F32_INFINITY) return sign;
     return f_divide_sizes(sign, x, y);
+}
+
+uint second_reciprocal(uint a) { return second_div(F32_ONE, a); }
+
+uint f_div(uint a, uint b) {
+    uint bits;
+    return first_div(a, b, bits) ? f_canonical(bits) : second_div(a, b);
 }
 
 uint f_recip(uint a) { return f_div(F32_ONE, a); }
@@ -88,8 +104,49 @@ uint f_split_even(uint x, out int exponent, out float v) {
     return (s.m.y >> 8u) << odd;
 }
 
+// A positive normal number as 4^k v with 1 <= v < 4, with sqrt(v) and 1/(2 sqrt(v)) by Goldschmidt's iteration.
+struct Root { uint v; float root, half_inverse; };
+Root root_of(uint x) {
+    uint v = ((x ^ 0x800000u) & 0xffffffu) + F32_ONE;
+    float y = uintBitsToFloat(0x5f3759dfu - (v >> 1u));
+    Root r = Root(v, uintBitsToFloat(v) * y, 0.5 * y);
+    for (int i = 0; i < 3; i++) {
+        float lacking = multiply_add(-r.root, r.half_inverse, 0.5);
+        r.root = multiply_add(r.root, lacking, r.root);
+        r.half_inverse = multiply_add(r.half_inverse, lacking, r.half_inverse);
+    }
+    return r;
+}
+bool is_positive_normal(uint x) { return x - 0x800000u < F32_INFINITY - 0x800000u; }
+
+// The last step rounds once what is nearly the root: to the right float for every v.
+bool first_sqrt(uint a, out uint bits) {
+    bits = 0u;
+    if ((HARDWARE & FUSES) == 0u) return false;
+    Root r = root_of(a);
+    float rest = fma(-r.root, r.root, uintBitsToFloat(r.v));
+    bits = floatBitsToUint(fma(rest, r.half_inverse, r.root)) + uint(int(a - r.v) >> 1);
+    return is_positive_normal(a);
+}
+
+const float RSQRT_ERROR = 5.684341886080802e-14;  // 2^-44, of a number below 1
+
+// y + y/2 (1 - v y^2) (1 + 3/4 (1 - v y^2)) as a pair.
+bool first_rsqrt(uint a, out uint bits) {
+    bits = 0u;
+    if ((HARDWARE & FUSES) == 0u) return false;
+    Root r = root_of(a);
+    float v = uintBitsToFloat(r.v), y = 2.0 * r.half_inverse, rounded;
+    Pair square = two_product(y, y);
+    float lacking = fma(-v, square.l, fma(-v, square.h, 1.0));
+    Pair inverse = Pair(y, r.half_inverse * fma(0.75 * lacking, lacking, lacking));
+    bool decided = is_decided(inverse, RSQRT_ERROR, rounded);
+    bits = floatBitsToUint(rounded) - uint(int(a - r.v) >> 1);
+    return both(decided, is_positive_normal(a));
+}
+
 // m 2^23 = q^2 + r with 0 <= r <= 2q, modulo 2^32.
-uint f_sqrt(uint a) {
+uint second_sqrt(uint a) {
     if (a == 0u || a == F32_SIGN || a == F32_INFINITY) return a;
     if (a > F32_INFINITY) return F32_NAN;
     int exponent;
@@ -104,7 +161,7 @@ uint f_sqrt(uint a) {
 }
 
 // 2^71 = q^2 m + r with 0 <= r < (2q + 1) m, modulo 2^64; q = 2^24 for powers of four only.
-uint f_rsqrt(uint a) {
+uint second_rsqrt(uint a) {
     if (a == 0u || a == F32_SIGN) return a | F32_INFINITY;
     if (a == F32_INFINITY) return 0u;
     if (a > F32_INFINITY) return F32_NAN;
@@ -121,6 +178,16 @@ uint f_rsqrt(uint a) {
     if (q == 0x1000000u) return uint(127 - exponent) << 23u;
     bool half_unit = i64_less(u64_product(4u * q + 1u, m), u64_shl(r, 2u));
     return f_round_quotient(0u, -exponent - 1, q, half_unit, true);
+}
+
+uint f_sqrt(uint a) {
+    uint bits;
+    return first_sqrt(a, bits) ? bits : second_sqrt(a);
+}
+
+uint f_rsqrt(uint a) {
+    uint bits;
+    return first_rsqrt(a, bits) ? bits : second_rsqrt(a);
 }
 
 #endif

@@ -35,6 +35,10 @@ FORBIDDEN: Final = {
 EXACT_EXTENDED: Final = {5, 7, 38, 39, 41, 42, 44, 45, 73, 74, 75}
 """GLSL.std.450 on integers: SAbs SSign UMin SMin UMax SMax UClamp SClamp FindILsb FindSMsb
 FindUMsb. Everything else there is about floats."""
+FMA: Final = 50
+"""GLSL.std.450 Fma: allowed in a block that a specialisation constant chooses, since it runs only
+where the self-test has found that it rounds once."""
+SPEC_CONSTANT_OP, LABEL, BRANCH_CONDITIONAL = 52, 248, 250
 
 
 def instructions(module: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -62,6 +66,21 @@ def violations(module: bytes) -> list[str]:
     wrong += [
         f"GLSL.std.450 instruction {words[3]} is forbidden"
         for op, words in found
-        if op == EXT_INST and words[3] not in EXACT_EXTENDED
+        if op == EXT_INST and words[3] not in EXACT_EXTENDED | {FMA}
     ]
+    return wrong + _unguarded(found)
+
+
+def _unguarded(found: list[tuple[int, tuple[int, ...]]]) -> list[str]:
+    """List the fused operations in blocks to which no specialisation constant leads."""
+    constants = {words[1] for op, words in found if op == SPEC_CONSTANT_OP}
+    chosen, block, wrong = set(), 0, []
+    for op, words in found:
+        if op == BRANCH_CONDITIONAL and words[0] in constants:
+            chosen |= {*words[1:3]}
+    for op, words in found:
+        if op == LABEL:
+            block = words[0]
+        if op == EXT_INST and words[3] == FMA and block not in chosen:
+            wrong.append(f"GLSL.std.450 instruction {FMA} is forbidden in a block of all devices")
     return wrong

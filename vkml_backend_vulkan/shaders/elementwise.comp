@@ -1,9 +1,9 @@
 #version 450
 // Element by element: up to three strided operands, four consecutive results per invocation.
 // Defined per module: ARITY, LOAD_A…, LOAD4_A…, A_T… (how each operand is read), STORE, R_T (how
-// results are written), EXPRESSION of a, b, c; FAILS where it can report an error; FIRST_PHASE, a
-// function of a and the result that gives true where it decides, so that the four of an invocation
-// run side by side and EXPRESSION takes what is left; STORE_NUMBERS, as STORE, but without NaN.
+// results are written), EXPRESSION of a, b, c; FAILS where it can report an error; FIRST_PHASE, true
+// where it decides and sets results[i], so that the four of an invocation run side by side and
+// EXPRESSION takes what is left; STORE_FIRST, how results are written that it decides.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -110,7 +110,9 @@ uvec2 nonzero(uvec2 x)
         LOAD4(push.operand[K], first + uint(push.offset[K]), more, V);               \
     else if (PATCH != FEW)                                                           \
         for (uint i = 0u; i < 4u; i++) V[i] = LOAD(push.operand[K], place(K, at[i]));
-#define PART(K, V, LOAD) (PATCH == FEW ? LOAD(push.operand[K], place(K, at_i)) : V[i])
+#define PART(K, V, LOAD) (PATCH == FEW ? LOAD(push.operand[K], place(K, at_i)) : V[0])
+// The next one comes to the front: an array that is indexed at run time would lie in memory.
+#define TURN(V, T) { T t = V[0]; V[0] = V[1]; V[1] = V[2]; V[2] = V[3]; V[3] = t; }
 
 void main()
 {
@@ -140,27 +142,42 @@ void main()
     if (PATCH != FEW) {
         [[unroll]] for (uint i = 0u; i < 4u; i++) {
             A_T a = va[i];
-            decided[i] = FIRST_PHASE(a, results[i]);
+#if ARITY > 1
+            B_T b = vb[i];
+#endif
+            decided[i] = FIRST_PHASE;
         }
-        if (decided[0] && decided[1] && decided[2] && decided[3]) {
-            STORE_NUMBERS(push.result, first, more, results);
+        if (all(bvec4(decided[0], decided[1], decided[2], decided[3]))) {
+            STORE_FIRST(push.result, first, more, results);
             return;
         }
     }
 #endif
-    [[dont_unroll]] for (uint i = 0u; i < 4u && first + i < push.count; i++) {
+    [[dont_unroll]] for (uint i = 0u; i < 4u; i++) {
+        bool is_left = first + i < push.count;
 #ifdef FIRST_PHASE
-        if (PATCH != FEW && decided[i]) continue;
+        is_left = is_left && !(PATCH != FEW && decided[0]);
+        TURN(decided, bool)
 #endif
-        ivec4 at_i = PATCH == FEW ? coords(first + i, extents) : ivec4(0);
-        A_T a = PART(0, va, LOAD_A);
+        if (is_left) {
+            ivec4 at_i = PATCH == FEW ? coords(first + i, extents) : ivec4(0);
+            A_T a = PART(0, va, LOAD_A);
 #if ARITY > 1
-        B_T b = PART(1, vb, LOAD_B);
+            B_T b = PART(1, vb, LOAD_B);
 #endif
 #if ARITY > 2
-        C_T c = PART(2, vc, LOAD_C);
+            C_T c = PART(2, vc, LOAD_C);
 #endif
-        results[i] = EXPRESSION;
+            results[0] = EXPRESSION;
+        }
+        TURN(results, R_T)
+        TURN(va, A_T)
+#if ARITY > 1
+        TURN(vb, B_T)
+#endif
+#if ARITY > 2
+        TURN(vc, C_T)
+#endif
     }
     STORE(push.result, first, more, results);
 }

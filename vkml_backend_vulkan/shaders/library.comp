@@ -29,8 +29,14 @@ struct Quad_i64 { uvec4 low; uvec4 high; };
 #define One_b8 bool
 
 // What a single call stores and the next one loads.
-uint stored_f32(const uint x) { return f_canonical(x); }
+// (A NaN may have any bits until it is stored.)
+uint stored_f32(const uint x) { return x; }
+uvec4 stored_f32(const uvec4 x) { return x; }
 uint stored_f16(const uint x) { return f32_from_f16(f16_from_f32(x)); }
+uvec4 stored_f16(const uvec4 x)
+{
+    return uvec4(stored_f16(x.x), stored_f16(x.y), stored_f16(x.z), stored_f16(x.w));
+}
 uint stored_i32(const uint x) { return x; }
 uvec2 stored_i64(const uvec2 x) { return x; }
 bool stored_b8(const bool x) { return x; }
@@ -99,7 +105,7 @@ LOAD_ONE(f16)
 LOAD_ONE(i32)
 LOAD_ONE(i64)
 LOAD_ONE(b8)
-void store1_f32(const uvec2 p, const uint at, const uint x) { U32(p).v[at] = x; }
+void store1_f32(const uvec2 p, const uint at, const uint x) { U32(p).v[at] = f_canonical(x); }
 void store1_i32(const uvec2 p, const uint at, const uint x) { U32(p).v[at] = x; }
 void store1_i64(const uvec2 p, const uint at, const uvec2 x) { U32x2(p).v[at] = x; }
 // The place of an operand that does not change along the axes but one.

@@ -66,6 +66,14 @@ uvec4 regrouped(uint a, uint b, uint c)
     return u(vec4(cancelled, first, factored, doubled));
 }
 
+// Where it rounds once, the last is what the product lacks.
+uvec4 four_fused(float a, float b, float c)
+{
+    if ((HARDWARE & FUSES) == 0u) return uvec4(0u);
+    precise float product = a * b;
+    return u(vec4(fma(a, b, c), fma(-a, b, c), fma(a, b, -c), fma(a, b, -product)));
+}
+
 // Every second invocation's neighbour has the same words.
 uvec4 through_memory(uvec4 x)
 {

@@ -1,7 +1,8 @@
 """Element-wise modules: the GLSL expression of every operation for every class of dtypes.
 
 In an expression a, b and c are the operands: uint bits of a float32 (float16 comes widened and is
-narrowed when it is stored) or of an int32, uvec2 words of an int64, bool.
+narrowed when it is stored) or of an int32, uvec2 words of an int64, bool. A NaN may have any bits:
+all functions take it for one, and a store makes it canonical.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _ARITHMETIC: Final[dict[str, Row]] = {
     "ceil": {"f": "f32_ceil(a)"},
     "round": {"f": "f32_round(a)"},
     "trunc": {"f": "f32_trunc(a)"},
-    "add": {"f": "f_add(a, b)", "i32": "a + b", "i64": "i64_add(a, b)"},
-    "sub": {"f": "f_sub(a, b)", "i32": "a - b", "i64": "i64_sub(a, b)"},
-    "mul": {"f": "f_mul(a, b)", "i32": "a * b", "i64": "i64_mul(a, b)"},
+    "add": {"f": "raw_add(a, b)", "i32": "a + b", "i64": "i64_add(a, b)"},
+    "sub": {"f": "raw_sub(a, b)", "i32": "a - b", "i64": "i64_sub(a, b)"},
+    "mul": {"f": "raw_mul(a, b)", "i32": "a * b", "i64": "i64_mul(a, b)"},
     "div": {"f": "f_div(a, b)"},
     "maximum": {
         "f": "f32_maximum(a, b)",
@@ -102,8 +103,12 @@ FILES: Final = {
 """The correctly rounded functions f_name of one float, and pow, by the file that has them."""
 _FILE: Final = {op: name for name, ops in FILES.items() for op in ops}
 FILED: Final = frozenset(_FILE)
-TWO_PHASES: Final = frozenset({"exp", "exp2", "sigmoid", "tanh"})
-"""Functions with a first phase in exp_fast.glsl."""
+EXPONENTIALS: Final = frozenset({"exp", "exp2", "sigmoid", "tanh"})
+"""Functions with a first phase in exp_fast.glsl, which needs a table in shared memory."""
+SECOND: Final = {op: f"f_{op}" for op in EXPONENTIALS} | {
+    op: f"second_{op}" for op in ("div", "reciprocal", "sqrt", "rsqrt")
+}
+"""The second phases of functions that have a first one, first_…, here or in arith.glsl."""
 _ELEMENTARY: Final[dict[str, Row]] = {
     "sqrt": {"f": "f_sqrt(a)"},
     "rsqrt": {"f": "f_rsqrt(a)"},
@@ -161,13 +166,19 @@ def _module(op: str, operands: tuple[str, ...], result: str, expression: str) ->
         result,
         *(("FAILS",) if fails(op, token) else ()),
         *((_FILE[op],) if op in _FILE and token.startswith("f") else ()),
-        **(_first_phase(op, token) if op in TWO_PHASES else {}),
+        **(_first_phase(op, operands) if op in SECOND else {}),
     )
 
 
-def _first_phase(op: str, token: str) -> dict[str, str]:
-    store = {"f32": "store4_i32", "f16": "store4_f16"}[token]  # as integers: as they are
-    return {"FIRST_PHASE": f"first_{op}", "STORE_NUMBERS": store}
+def _first_phase(op: str, operands: tuple[str, ...]) -> dict[str, str]:
+    """Only quotients may be NaN. Other float32 are stored as they are, as integers."""
+    given = ", ".join("abc"[: len(operands)])
+    token = operands[-1]
+    plain = token == "f32" and op not in ("div", "reciprocal")
+    return {
+        "FIRST_PHASE": f"first_{op}({given}, results[i])",
+        "STORE_FIRST": "store4_i32" if plain else f"store4_{token}",
+    }
 
 
 def _names(expression: str) -> set[str]:

@@ -10,9 +10,9 @@ from vkml_backend_vulkan.shaders.tables import cast, elementwise
 
 _ONE: Final = elementwise.VALUE
 _FOUR: Final = "[[dont_unroll]] for (uint i = 0u; i < 4u; i++)"
-LONG: Final = frozenset(
-    {*elementwise.FILED, "div", "sqrt", "rsqrt", "reciprocal", "remainder", "floor_divide"}
-)
+_TURN: Final = "{0} = {0}.yzwx;"
+"""An element at a number known only when the kernel runs would be read from memory."""
+LONG: Final = frozenset({*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"})
 """Long functions: a loop over the four elements holds their code once."""
 
 
@@ -43,11 +43,8 @@ def _quad(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
     given = ", ".join(f"const Quad_{t} {x}" for t, x in zip(operands, "abc", strict=False))
     head = f"Quad_{result} quad_{name}({given})\n"
     one = _of_parts(name, operands)
-    if op in elementwise.TWO_PHASES:
-        return head + _two_phases(op, one, result)
     if op in LONG:
-        loop = f"{_FOUR} r[i] = {one.format('i')};"
-        return head + f"{{ {_ONE[result]} r[4]; {loop} return quad(r[0], r[1], r[2], r[3]); }}\n"
+        return head + _in_turn(op, f"call_{name}", "abc"[: len(operands)], result)
     return head + f"{{ return quad({', '.join(one.format(f'{i}u') for i in range(4))}); }}\n"
 
 
@@ -56,12 +53,22 @@ def _of_parts(name: str, operands: tuple[str, ...]) -> str:
     return f"call_{name}({parts})"
 
 
-def _two_phases(op: str, one: str, result: str) -> str:
-    """The first phases of the four side by side; the second where one leaves a rounding open."""
-    first = f"[[unroll]] for (uint i = 0u; i < 4u; i++) d[i] = first_{op}(part(a, i), r[i]);"
-    second = f"{_FOUR} r[i] = d[i] ? stored_{result}(r[i]) : {one.format('i')};"
+def _in_turn(op: str, call: str, letters: str, result: str) -> str:
+    """A loop over the four; where there is a first phase, over what that leaves open."""
+    first, places = "", "xyzw"
+    if op in elementwise.SECOND:
+        calls = (
+            f"d.{p} = first_{op}({', '.join(f'{x}.{p}' for x in letters)}, r.{p});" for p in places
+        )
+        first = " ".join(calls)
+    given = "".join(f"uvec4 {x}_ = {x}; " for x in letters)
+    parts = ", ".join(f"{x}_.x" for x in letters)
+    turns = " ".join(_TURN.format(x) for x in ("r", "d", *(f"{x}_" for x in letters)))
     return (
-        f"{{ uint r[4]; bool d[4]; {first}\n  {second}\n  return quad(r[0], r[1], r[2], r[3]); }}\n"
+        f"{{ uvec4 r = uvec4(0u); bvec4 d = bvec4(false); {first}\n"
+        f"  if (!all(d)) {{ {given}{_FOUR} {{\n"
+        f"    if (!d.x) r.x = {elementwise.SECOND.get(op, call)}({parts}); {turns} }} }}\n"
+        f"  return stored_{result}(r); }}\n"
     )
 
 

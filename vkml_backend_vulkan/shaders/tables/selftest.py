@@ -18,7 +18,7 @@ FLOATS: Final[dict[str, str]] = {
     "sum_of_products": "r.x = sum_of_products(a, b, c, d & 7u)",
     "vector_products": "r = vector_products(x)",
     "two_sum": "r = u(two_sum(f(a), f(b)))",
-    "two_product": "r = u(two_product(f(a), f(b)))",
+    "two_product": "r = u(split_product(f(a), f(b)))",
     "regrouped": "r = regrouped(a, b, c)",
     "sum_from_zero": "r.x = sum_from_zero(x, 1u + (d & 3u))",
 }
@@ -53,15 +53,17 @@ INTEGERS: Final[dict[str, str]] = {
     "signs": "r = uvec4(int(a) < int(b), a < b, uint(sign(int(a))), "
     "uint(clamp(int(a), -126, 127)))",
 }
+FUSED: Final[dict[str, str]] = {"fma": "r = four_fused(f(a), f(b), f(c))"}
 FAMILIES: Final = {
     "selftest.floats": FLOATS,
     "selftest.folded": {name: form for name, form in FLOATS.items() if name not in UNFOLDED},
     "selftest.conversions": CONVERSIONS,
     "selftest.compares": COMPARES,
     "selftest.integers": INTEGERS,
+    "selftest.fused": FUSED,
 }
 _FIRST: Final = 2
-"""The specialisation constants before are local_size_x and HARDWARE_DIVIDE."""
+"""The specialisation constants before are local_size_x and HARDWARE."""
 FOLDED_CASES: Final = 6
 """Groups of four words that `selftest.folded` takes as specialisation constants."""
 

@@ -1,0 +1,37 @@
+"""First phases of functions as C++, with an fma that rounds once and without: errors stay below the
+bounds, and what is decided is right. (The drivers that tests run on have no such fma.)
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.vulkan.glsl_as_c import FUSES, run
+
+SOME = 4999
+ROOTS = {"sqrt", "rsqrt"}
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+@pytest.mark.parametrize("hardware", [FUSES, 0])
+def test_first_phases_over_some_inputs(hardware: int) -> None:
+    found = run(hardware, SOME)
+    assert found.keys() == {"exp", "exp2", "sigmoid", "tanh", *(ROOTS if hardware else ())}
+    for each in found.values():
+        assert each.worst < 0.95 and each.wrong == 0
+        assert each.open < each.inputs / 400
+    assert all((found[name].worst > 0.2) == (name != "sqrt") for name in found)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+def test_a_worse_series_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.vulkan import glsl_as_c
+
+    good = glsl_as_c.source()
+    bad = good.replace("SERIES_2 = 0.0", "SERIES_2 = 0.1", 1)
+    assert bad != good
+    monkeypatch.setattr(glsl_as_c, "source", lambda: bad)
+    found = run(FUSES, SOME)
+    assert found["exp"].worst > 1 and found["exp"].wrong > 0
