@@ -179,7 +179,7 @@ def _kind(basic: Any) -> DeviceKind:
 def _limits(limits: Any, kind: DeviceKind) -> Limits:
     x, y, z = limits.maxComputeWorkGroupCount
     invocations = min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0])
-    shared, filling = limits.maxComputeSharedMemorySize, 1 if kind == "cpu" else 128
+    shared, filling = limits.maxComputeSharedMemorySize, 1 if kind == "software" else 128
     return Limits(invocations, shared, (x, y, z), filling)
 
 

@@ -135,6 +135,11 @@ def test_which_tile_where_workgroups_run_one_by_one() -> None:
     assert found is not None and (found.rows, found.columns) == (64, 64)
 
 
+def test_what_fills_a_device(device: VulkanDevice) -> None:
+    physical = device.physical
+    assert physical.limits.filling == (1 if physical.kind == "software" else 128)
+
+
 def test_which_kernel() -> None:
     assert modules(4, 8192, 8) == ["matmul.f32"]
     assert modules(8, 4096, 8) == ["matmul.tile", "matmul.slices"]  # else each is one long chain

@@ -156,7 +156,7 @@ def test_the_fma_that_is_wanted_rounds_once() -> None:
     with np.errstate(all="ignore"):
         got = fuse.fma(a, b, c)
         usual = np.isfinite(got) & np.isfinite(a * b) & np.isfinite(a) & np.isfinite(c)
-    assert usual.sum() > 2000
+    assert usual.sum() > 1500
     a, b, c, got = (v[usual] for v in (a, b, c, got))
     exact = [p * q + r for p, q, r in zip(*map(_fractions, (a, b, c)), strict=True)]
     for direction in (-np.inf, np.inf):
@@ -181,9 +181,12 @@ def _flushing(fma: Any, a: Any, b: Any, c: Any) -> Any:
     return np.where(abs(result) < np.float32(2.0**-126), np.copysign(np.float32(0), result), result)
 
 
-@pytest.mark.parametrize("other", [_two_roundings, _wider, _flushing])
-def test_an_fma_that_is_none_is_not_used(
+@pytest.mark.parametrize(
+    ("other", "is_used"), [(_two_roundings, False), (_wider, False), (_flushing, True)]
+)
+def test_which_fma_is_used(
     other: Any,
+    is_used: bool,
     physical: Physical,
     some: Callable[..., None],
     tmp_path: Path,
@@ -195,11 +198,13 @@ def test_an_fma_that_is_none_is_not_used(
     monkeypatch.setattr(fuse, "probe", lambda: probe)
     with monkeypatch.context() as patched, np.errstate(all="ignore"):
         patched.setattr(fuse, "fma", partial(other, fuse.fma))
-        got = np.stack([fuse._bits(r) for r in fuse._results(probe.operands[0])], axis=1)
+        _, *results = fuse._results(probe.operands[0])
+        got = np.stack([fuse._bits(r) for r in results], axis=1)
     some()
     monkeypatch.setattr(judge, "hardware_fma", lambda *_: got)
     found = judge.judge(physical, tmp_path)
-    assert not found.hardware_fma and "probe hardware fma of 0x" in found.fma_why
+    assert found.hardware_fma == is_used
+    assert is_used or "probe hardware fma of 0x" in found.fma_why
     monkeypatch.setattr(judge, "hardware_fma", lambda *_: probe.wanted)
     assert judge.judge(physical, tmp_path).hardware_fma
 

@@ -1,8 +1,11 @@
 """Products with a term added that decide whether a device's fma may be used: it must round once.
 
 An fma that is made of a product and a sum fails where the product is not a float. One that is made
-of wider numbers fails where they are rounded twice, at the ties of float32. Both, and one that
-flushes, are seen at what products lack, among subnormals and at the ends of the range.
+of wider numbers fails where they are rounded twice, at the ties of float32. Both are seen at what
+products lack, and at the ends of the range.
+
+Terms and results that are subnormal are left out: NVIDIA's driver flushes them in an fma, though not
+in a sum or a product. The first phases that use it stay away from them.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from vkml_backend_vulkan.selftest.operands import EDGES, near, pairs
+from vkml_backend_vulkan.selftest.operands import EDGES, is_tiny, near, pairs
 from vkml_backend_vulkan.selftest.probe import Form, Probe, Words
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -28,7 +31,10 @@ def probe() -> Probe:
     rng = np.random.default_rng(2008)
     rows = [pairs(EDGES, EDGES), near(rng, 8192), near(rng, 2048, 3), ties(rng), _small(rng)]
     x = np.concatenate(rows)
-    wanted = np.stack([_bits(r) for r in _results(x)], axis=1)
+    product, *results = (_bits(r) for r in _results(x))
+    wanted = np.stack(results, axis=1)
+    is_kept = ~is_tiny(np.column_stack([x[:, :3], product, wanted])).any(axis=1)
+    x, wanted = x[is_kept], wanted[is_kept]
     return Probe("hardware fma", "exact", Form("selftest.fused", 0), (x,), wanted)
 
 
@@ -51,7 +57,7 @@ def _results(x: Words) -> list[Singles]:
     a, b, c = (np.ascontiguousarray(x[:, k]).view(np.float32) for k in range(3))
     with np.errstate(all="ignore"):
         product = a * b
-    return [fma(a, b, c), fma(-a, b, c), fma(a, b, -c), fma(a, b, -product)]
+    return [product, fma(a, b, c), fma(-a, b, c), fma(a, b, -c), fma(a, b, -product)]
 
 
 def _bits(x: Singles) -> Words:
