@@ -108,6 +108,7 @@ uint along_axis(const uint index, const uint inner, const uint extent, const uin
     return index / inner % extent * stride;
 }
 uint sum(const uint a, const uint b) { return a + b; }
+#include "rows.glsl"
 
 void prepare_powers() { fill_powers(); }
 void main() {}
