@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from vkml_backend_vulkan import vk
@@ -19,6 +20,12 @@ _WRITES: Final[dict[int, int]] = {
     TRANSFER: vk.lib.VK_ACCESS_TRANSFER_WRITE_BIT,
     HOST: 0,
 }
+
+
+@cache
+def between(before: int, after: int) -> BarrierCommand:
+    """Give the barrier between stages, which is prepared once."""
+    return BarrierCommand(before, after)
 
 
 class BarrierCommand:
@@ -41,8 +48,6 @@ class BarrierCommand:
 
 
 BEGIN: Final = BarrierCommand(COMPUTE | TRANSFER, COMPUTE | TRANSFER)
-BETWEEN: Final = BarrierCommand(COMPUTE, COMPUTE)
 WRITTEN: Final = BarrierCommand(COMPUTE, TRANSFER)
 FILLED: Final = BarrierCommand(TRANSFER, COMPUTE | TRANSFER)
 END: Final = BarrierCommand(COMPUTE | TRANSFER, HOST)
-SETTLED: Final = BarrierCommand(COMPUTE, COMPUTE | HOST)

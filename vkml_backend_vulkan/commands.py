@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.barriers import BEGIN, END, FILLED, WRITTEN
+from vkml_backend_vulkan.barriers import BEGIN, END, WRITTEN
+from vkml_backend_vulkan.bound import MIRRORED, Bound, Places, small_results
 from vkml_backend_vulkan.dispatch import Lowered
 from vkml_backend_vulkan.failures import first_error
 from vkml_backend_vulkan.forecast import Forecast, check_allocations, forecast, shortage
@@ -29,12 +30,6 @@ from vkml_core.plan import Plan, SlotKind
 if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
 
-MIRRORED: Final = 256
-"""Bytes of a result up to which its run copies it to where the host sees it."""
-_MOST_MIRRORS: Final = 4
-Bound = tuple[Buffer, ...]
-"""Pages of the workspace, inputs and outputs of a run, as in the layout's bases."""
-
 
 class VulkanExecutable:
     """A plan bound to a device. Each run is one submission, or several where one may take long.
@@ -49,7 +44,7 @@ class VulkanExecutable:
         check_plan(plan)
         self._device = device
         self._plan = plan
-        ready, shadows, lowered = _prepared(device, plan, linked)
+        ready, shadows, lowered = prepared(device, plan, linked)
         self._layout = layout = Layout(ready, lowered, device.physical.max_allocation)
         check_allocations(plan, lowered, device.physical)
         self._chosen = {
@@ -57,14 +52,16 @@ class VulkanExecutable:
         }
         self._merged = {i: low.merged for i, low in enumerate(lowered) if low.merged is not None}
         self._decisions = tuple(replace(d, dispatch=f"step {i}") for i, d in self._chosen.items())
-        self._recording = Recording(device, ready, lowered, layout)
+        mirrored = () if device.memory.mapped else small_results(plan)
+        self._mirrors = len(mirrored)
+        self._recording = Recording(device, ready, lowered, layout, mirrored)
         self._forecast = forecast(ready, layout, frozenset(shadows.values()))
         self._needed = self._forecast.total
         self._numbers = Numbers([plan.slots[s] for s in plan.scalars])
         sizes = tuple(ready.slots[s].nbytes for s in layout.outputs)
         self._sizes = sizes[: len(sizes) - len(shadows)]
         self._spares = sizes[len(sizes) - len(shadows) :]
-        self._find_places(shadows)
+        self._places = Places(plan, layout, shadows, mirrored)
         self._number = device.replays.number()
 
     def __del__(self) -> None:
@@ -89,24 +86,10 @@ class VulkanExecutable:
             if recorded.target is not None:
                 self._numbers.write(recorded.target, scalars)
             self._submit(recorded, key, bound)
-            if self._replaced:
-                exchange([bound[i] for i in self._replaced], [bound[i] for i in self._shadows])
+            if self._spares:
+                exchange(self._places.replaced(bound), self._places.shadows(bound))
             publish(self._decisions, f"submission {device.queue.submitted}")
-            return [bound[i] for i in self._results]
-
-    def _find_places(self, shadows: Mapping[int, int]) -> None:
-        """Note where in what a run binds its results, written and shadowed buffers are."""
-        slots, pages = self._plan.slots, len(self._layout.pages)
-        bound = (*self._plan.inputs, *self._layout.outputs)
-        at = {slot: pages + i for i, slot in enumerate(bound)}
-        self._results = tuple(at[s] for s in self._plan.outputs)
-        written = (SlotKind.STATE, SlotKind.OUTPUT)
-        self._written = tuple(at[s.index] for s in slots if s.kind in written)
-        small = [s for s in dict.fromkeys(self._plan.outputs) if slots[s].kind is SlotKind.OUTPUT]
-        small = [s for s in small if 0 < slots[s].nbytes <= MIRRORED][:_MOST_MIRRORS]
-        self._mirrored = () if self._device.memory.mapped else tuple(at[s] for s in small)
-        self._replaced = tuple(at[s] for s in shadows)
-        self._shadows = tuple(at[s] for s in shadows.values())
+            return list(self._places.results(bound))
 
     def _bind(self, inputs: Sequence[Buffer]) -> Bound:
         """Find all memory of a run. Raises OutOfMemoryError before anything is changed."""
@@ -138,7 +121,7 @@ class VulkanExecutable:
         size = self._numbers.nbytes
         numbers = self._device.host.allocate(size) if size else None
         self._recording.fill(key[1:])
-        mirrors = [Mirror(self._device.host.allocate(MIRRORED)) for _ in self._mirrored]
+        mirrors = [Mirror(self._device.host.allocate(MIRRORED)) for _ in range(self._mirrors)]
         return Recorded(self._device.replays.pool, numbers, mirrors)
 
     def _submit(self, recorded: Recorded, key: tuple[int, ...], bound: Bound) -> None:
@@ -147,11 +130,11 @@ class VulkanExecutable:
         if self._layout.failing:
             device.watch.arm()
         self._submit_parts(recorded, bound)
-        for i in self._written:
-            bound[i].submission = recorded.submission
-        for i, mirror in zip(self._mirrored, recorded.mirrors, strict=True):
+        for written in self._places.written(bound):
+            written.submission = recorded.submission
+        for small, mirror in zip(self._places.mirrored(bound), recorded.mirrors, strict=True):
             mirror.submission = recorded.submission
-            bound[i].mirror = mirror
+            small.mirror = mirror
         if is_new:
             device.replays.add(key, recorded)
         if self._layout.failing:
@@ -185,19 +168,22 @@ class VulkanExecutable:
             page, start = self._layout.numbers
             whole = self._numbers.nbytes
             self._device.transfer.copy(commands, recorded.numbers, 0, bound[page], start, whole)
-            FILLED.record(commands)
-        self._recording.record(commands, part, profiler)
-        if part is self._recording.parts[-1] and self._mirrored:
-            self._record_mirrors(commands, recorded, bound)
+        mirror = partial(self._record_mirrors, commands, recorded, bound)
+        self._recording.record(commands, part, profiler, mirror)
+        if part is self._recording.parts[-1] and self._recording.late:
+            WRITTEN.record(commands)
+            mirror(self._recording.late)
         END.record(commands)
         vk.call("vkEndCommandBuffer", commands)
         recorded.dispatches += len(part.commands)
 
-    def _record_mirrors(self, commands: Any, recorded: Recorded, bound: Bound) -> None:
-        WRITTEN.record(commands)
-        for i, mirror in zip(self._mirrored, recorded.mirrors, strict=True):
-            source = bound[i]
-            self._device.transfer.copy(commands, source, 0, mirror.memory, 0, source.nbytes)
+    def _record_mirrors(
+        self, commands: Any, recorded: Recorded, bound: Bound, which: Sequence[int]
+    ) -> None:
+        small = self._places.mirrored(bound)
+        for k in which:
+            memory, nbytes = recorded.mirrors[k].memory, small[k].nbytes
+            self._device.transfer.copy(commands, small[k], 0, memory, 0, nbytes)
 
     def _see(self, submission: int) -> None:
         """Wait until no step can fail any more; raise the error of the first one that did."""
@@ -210,8 +196,8 @@ class VulkanExecutable:
                 raise error
 
 
-def _prepared(
-    device: VulkanDevice, plan: Plan, linked: bool
+def prepared(
+    device: VulkanDevice, plan: Plan, linked: bool = True
 ) -> tuple[Plan, Mapping[int, int], tuple[Lowered, ...]]:
     """Lower a plan, with shadows of its STATE slots where it may stop halfway."""
     kernels, limits = device.kernels, device.physical.limits

@@ -70,6 +70,7 @@ class VulkanDevice:
         """What times submissions, while profiling is on."""
         self._workspace: list[Buffer] = []
         self._spares: tuple[Buffer, ...] = ()
+        self._spare_sizes: tuple[int, ...] = ()
         self._is_open = False
         direct = physical.kind in _SHARED if mapped is None else mapped
         with ExitStack() as opening:
@@ -98,6 +99,7 @@ class VulkanDevice:
             level=self.verdict.level,
             ops=kernels.ops,
             fusion=True,
+            side_by_side=True,
             profiling=True,
             alignment=ALIGNMENT,
             max_allocation=physical.max_allocation,
@@ -186,9 +188,10 @@ class VulkanDevice:
         """Give buffers of such sizes for new values of STATE buffers. They are exchanged when these
         are right, so that a loop goes to and fro between two sets of memory.
         """
-        if tuple(b.nbytes for b in self._spares) != sizes:
+        if not self._spares or self._spare_sizes != sizes:
             self._spares = ()
             self._spares = tuple(map(self.memory.allocate, sizes))
+            self._spare_sizes = tuple(sizes)
         return self._spares
 
     def shortage(self, need: Forecast) -> str | None:

@@ -73,6 +73,8 @@ class Limits:
     """Bytes of shared memory of one workgroup."""
     groups: tuple[int, int, int]
     """Workgroups in x, y and z."""
+    filling: int = 128
+    """Workgroups from which on a device is busy; 1 where they run one after the other."""
     hardware_divide: bool = False
     """Whether the self-test found the device's own division correctly rounded."""
 

@@ -137,13 +137,13 @@ def _describe(handle: Any) -> Physical:
     return Physical(
         handle=handle,
         name=vk.string(basic.deviceName),
-        kind=_KINDS[basic.deviceType] if basic.deviceType < len(_KINDS) else "other",
+        kind=_kind(basic),
         api_version=version,
         driver=f"{vk.string(v12.driverName)} {vk.string(v12.driverInfo)}".strip(),
         driver_version=basic.driverVersion,
         uuid=bytes(v11.deviceUUID).hex(),
         floats=_float_controls(v12),
-        limits=_limits(basic.limits),
+        limits=_limits(basic.limits, _kind(basic)),
         memory_types=memory_types(handle),
         max_allocation=v11.maxMemoryAllocationSize,
         max_allocations=basic.limits.maxMemoryAllocationCount,
@@ -172,10 +172,15 @@ def _float_controls(v12: Any) -> FloatControls:
     )
 
 
-def _limits(limits: Any) -> Limits:
+def _kind(basic: Any) -> DeviceKind:
+    return _KINDS[basic.deviceType] if basic.deviceType < len(_KINDS) else "other"
+
+
+def _limits(limits: Any, kind: DeviceKind) -> Limits:
     x, y, z = limits.maxComputeWorkGroupCount
     invocations = min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0])
-    return Limits(invocations, limits.maxComputeSharedMemorySize, (x, y, z))
+    shared, filling = limits.maxComputeSharedMemorySize, 1 if kind == "cpu" else 128
+    return Limits(invocations, shared, (x, y, z), filling)
 
 
 def _compute_family(handle: Any) -> int | None:

@@ -10,6 +10,7 @@ from vkml_backend_vulkan.free_ranges import ALIGNMENT
 from vkml_backend_vulkan.link.emit import is_fused, module
 from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused, rows
 from vkml_backend_vulkan.lower.arrange import Run, arranged
+from vkml_backend_vulkan.lower.checks import with_checks
 from vkml_backend_vulkan.lower.merge import merged
 from vkml_backend_vulkan.lower.row_groups import Uses, can_fail, work_of
 from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
@@ -49,7 +50,7 @@ class Kernels:
                 f"vulkan: lacks {', '.join(missing)}, which this graph needs; "
                 'move the tensors to the CPU with .to("cpu")'
             )
-        plan = with_known_windows(plan)
+        plan = with_checks(with_known_windows(plan))
         uses = Uses.of(plan)
         whole = {i: low for run in runs for i, low in _whole_rows(plan, run, uses, limits)}
         pairs = merged(plan, whole) if linked else {}

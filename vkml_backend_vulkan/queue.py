@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.barriers import BEGIN, END
@@ -174,11 +174,17 @@ class Queue:
 
     def _call(self, name: str, submission: int, *arguments: Any) -> int:
         """Call what may find the device lost."""
-        try:
-            return vk.call(name, *arguments, submission=submission)
-        except DeviceLost as error:
-            self._lose(submission)
-            raise DeviceLost(f"{error}; it was lost {self.lost}; {self._advice()}") from None
+        result: int = getattr(vk.lib, name)(*arguments)
+        if result < 0:
+            self._fail(name, result, submission)
+        return result
+
+    def _fail(self, name: str, result: int, submission: int) -> NoReturn:
+        error = vk.failure(name, result, submission=submission)
+        if not isinstance(error, DeviceLost):
+            raise error
+        self._lose(submission)
+        raise DeviceLost(f"{error}; it was lost {self.lost}; {self._advice()}")
 
     def _lose(self, submission: int) -> None:
         """Remember where, and let go of what submissions kept: none of them goes on."""
@@ -204,8 +210,10 @@ class Queue:
 
     def _is_done(self, submission: int) -> bool:
         fence = self._recorder(submission).fence[0]
-        status = self._call("vkGetFenceStatus", submission, self._device, fence)
-        return bool(status == vk.lib.VK_SUCCESS)
+        status: int = vk.lib.vkGetFenceStatus(self._device, fence)
+        if status < 0:
+            self._fail("vkGetFenceStatus", status, submission)
+        return not status
 
     def _drop(self, done: int) -> None:
         """Note that all submissions up to `done` have finished."""

@@ -4,15 +4,16 @@ submission.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from vkml_backend_vulkan import vk
-from vkml_backend_vulkan.barriers import BETWEEN, COMPUTE, SETTLED
-from vkml_backend_vulkan.dispatch import ERRORS, PUSH_BYTES, Lowered
+from vkml_backend_vulkan.barriers import COMPUTE, BarrierCommand
+from vkml_backend_vulkan.boundaries import Boundaries, Copies, boundaries
+from vkml_backend_vulkan.dispatch import PUSH_BYTES, Lowered
 from vkml_backend_vulkan.estimate import cut, seconds
 from vkml_backend_vulkan.layout import Layout
 from vkml_backend_vulkan.order import Flat, flatten
@@ -25,19 +26,17 @@ if TYPE_CHECKING:
     from vkml_backend_vulkan.device import VulkanDevice
 
 _PUSH_WORDS: Final = PUSH_BYTES // 8
-_EARLY: Final = 4
-"""Dispatches that must be left for it to pay that the host is told before the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """One dispatch, ready for recording: raw arguments, and whether it waits for those before."""
+    """One dispatch, ready for recording: raw arguments, and how it waits for those before."""
 
     pipeline: Any
     push: Any
     push_bytes: int
     groups: tuple[int, int, int]
-    barrier: bool
+    barrier: BarrierCommand | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,9 @@ class Part:
     longest: int
     """The step that takes longest by estimate."""
     settles: int
-    """The dispatch after which no later one of the plan can fail, so that the host is told; −1 if
-    it is in another part, or the host had better wait for the end."""
+    """The dispatch before which all that can fail has finished, so that the host is told; −1 if it
+    is in another part, or the host had better wait for the end."""
+    copies: Copies
 
     def __str__(self) -> str:
         if not self.steps:
@@ -75,9 +75,16 @@ class Recording:
     """Pipelines and push constants of a lowered plan, in `parts`."""
 
     def __init__(
-        self, device: VulkanDevice, plan: Plan, lowered: Sequence[Lowered], layout: Layout
+        self,
+        device: VulkanDevice,
+        plan: Plan,
+        lowered: Sequence[Lowered],
+        layout: Layout,
+        mirrored: Sequence[int],
     ) -> None:
-        """Make the pipelines. The caller holds the device's lock."""
+        """Make the pipelines. The caller holds the device's lock. `mirrored` are slots that are
+        copied to the host.
+        """
         flat = tuple(flatten(plan, lowered))
         self._device = device
         self._push = np.zeros((max(len(flat), 1), _PUSH_WORDS), np.uint64)
@@ -85,10 +92,18 @@ class Recording:
         self._push_start = vk.ffi.from_buffer("char[]", self._push)
         self._find_addresses(flat, layout)
         device.pipelines.prepare((f.dispatch.module, f.dispatch.constants) for f in flat)
-        self._commands = tuple(self._command(i, f) for i, f in enumerate(flat))
         times = [seconds(plan.steps[f.step], plan.slots, device.kind) for f in flat]
-        settles = _settles(flat) if device.queue.spin else -1
-        self.parts = tuple(self._part(plan, flat, times, part, settles) for part in cut(times))
+        told = boundaries(
+            flat, mirrored, has_numbers=bool(plan.scalars), tells=bool(device.queue.spin)
+        )
+        early = {k for places in told.copies.values() for k in places}
+        self.late = tuple(k for k in range(len(mirrored)) if k not in early)
+        """Places of the mirrored slots that are to be copied after the last part."""
+        self._commands = tuple(
+            self._command(i, f, barrier)
+            for i, (f, barrier) in enumerate(zip(flat, told.barriers, strict=True))
+        )
+        self.parts = tuple(self._part(plan, flat, times, part, told) for part in cut(times))
         self.settles = any(part.settles >= 0 for part in self.parts)
         """Whether the event of the device's watch is set by what is recorded."""
 
@@ -97,15 +112,27 @@ class Recording:
         bases = np.array(addresses, np.uint64)
         self._flat_push[self._words] = bases[self._bases] + self._offsets
 
-    def record(self, commands: Any, part: Part, profiler: Profiler | None = None) -> None:
-        """Record the dispatches of a part, timed if there is a profiler."""
+    def record(
+        self,
+        commands: Any,
+        part: Part,
+        profiler: Profiler | None,
+        copy: Callable[[Sequence[int]], None],
+    ) -> None:
+        """Record the dispatches of a part, timed if there is a profiler; `copy` records the copies
+        of mirrored results between them.
+        """
         bind, push = vk.lib.vkCmdBindPipeline, vk.lib.vkCmdPushConstants
         dispatch, layout = vk.lib.vkCmdDispatch, self._device.pipelines.layout
         compute, stage = vk.lib.VK_PIPELINE_BIND_POINT_COMPUTE, vk.lib.VK_SHADER_STAGE_COMPUTE_BIT
         bound = None
         for i, c in enumerate(part.commands):
-            if c.barrier:
-                BETWEEN.record(commands)
+            if c.barrier is not None:
+                c.barrier.record(commands)
+            if i == part.settles:
+                vk.lib.vkCmdSetEvent(commands, self._device.watch.event, COMPUTE)
+            if i in part.copies:
+                copy(part.copies[i])
             if c.pipeline != bound:
                 bind(commands, compute, c.pipeline)
                 bound = c.pipeline
@@ -116,12 +143,14 @@ class Recording:
                 profiler.before(commands, i)
                 dispatch(commands, *c.groups)
                 profiler.after(commands, i)
-            if i == part.settles:
-                SETTLED.record(commands)
-                vk.lib.vkCmdSetEvent(commands, self._device.watch.event, COMPUTE)
 
     def _part(
-        self, plan: Plan, flat: Sequence[Flat], times: Sequence[float], part: range, settles: int
+        self,
+        plan: Plan,
+        flat: Sequence[Flat],
+        times: Sequence[float],
+        part: range,
+        told: Boundaries,
     ) -> Part:
         return Part(
             plan,
@@ -129,7 +158,8 @@ class Recording:
             tuple(flat[i].step for i in part),
             tuple(flat[i].dispatch.module for i in part),
             flat[max(part, key=times.__getitem__)].step if part else 0,
-            settles - part.start if settles in part else -1,
+            told.settles - part.start if told.settles in part else -1,
+            {i - part.start: places for i, places in told.copies.items() if i in part},
         )
 
     def _find_addresses(self, flat: Sequence[Flat], layout: Layout) -> None:
@@ -142,7 +172,7 @@ class Recording:
         self._bases = np.array([base for base, _ in places], np.intp)
         self._offsets = np.array([offset for _, offset in places], np.uint64)
 
-    def _command(self, i: int, flat: Flat) -> _Command:
+    def _command(self, i: int, flat: Flat, barrier: BarrierCommand | None) -> _Command:
         """Prepare dispatch `i`; its addresses are filled in at each run."""
         d = flat.dispatch
         addresses = 8 * len(d.pointers)
@@ -155,14 +185,7 @@ class Recording:
         push = self._push_start + PUSH_BYTES * i
         vk.ffi.memmove(push + addresses, d.push, len(d.push))
         pipeline = self._device.pipelines.get(d.module, d.constants)
-        return _Command(pipeline, push, total, d.groups, flat.barrier)
-
-
-def _settles(flat: Sequence[Flat]) -> int:
-    """Give the last dispatch that can fail if enough others follow it, else −1."""
-    failing = (i for i, f in enumerate(flat) if any(p.slot == ERRORS for p in f.dispatch.pointers))
-    last = max(failing, default=-1)
-    return last if last + _EARLY < len(flat) else -1
+        return _Command(pipeline, push, total, d.groups, barrier)
 
 
 def pieces(plan: Plan, lowered: Sequence[Lowered], kind: DeviceKind) -> list[range]:

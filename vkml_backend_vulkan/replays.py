@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict, deque
+from collections import deque
 from typing import Any, Final
 
 from vkml_backend_vulkan.queue import Queue
@@ -19,14 +19,24 @@ Key = tuple[int, ...]
 """The number of an executable, then addresses. Whose memory is there now does not matter."""
 
 
+class _Copies:
+    """What was recorded for the same addresses, and when one of them was last asked for."""
+
+    __slots__ = ("recorded", "used")
+
+    def __init__(self) -> None:
+        self.recorded: deque[Recorded] = deque()
+        self.used = 0
+
+
 class Replays:
     """What was recorded on a device, bounded. Its caller holds the device's lock."""
 
     def __init__(self, device: Any, family: int, queue: Queue) -> None:
         self._queue = queue
         self.pool: Final = CommandPool(device, family)
-        self._kept: OrderedDict[Key, deque[Recorded]] = OrderedDict()
-        self._count = self._dispatches = 0
+        self._kept: dict[Key, _Copies] = {}
+        self._count = self._dispatches = self._asked = 0
         self._numbers = itertools.count(1)
         self.gone: deque[int] = deque()
         """Numbers of executables that are no more; may grow in any thread."""
@@ -40,26 +50,28 @@ class Replays:
         copies = self._kept.get(key)
         if copies is None:
             return None
-        self._kept.move_to_end(key)
-        oldest = copies[0]
+        self._asked = copies.used = self._asked + 1
+        oldest = copies.recorded[0]
         if oldest.submission > self._queue.finished:
             self._queue.poll()
             if oldest.submission > self._queue.finished:
-                if len(copies) < MOST_COPIES:
+                if len(copies.recorded) < MOST_COPIES:
                     return None
                 self._queue.wait(oldest.submission)
-        copies.rotate(-1)
+        if len(copies.recorded) > 1:
+            copies.recorded.rotate(-1)
         return oldest
 
     def add(self, key: Key, recorded: Recorded) -> None:
         """Remember what was recorded; what was not used for longest is forgotten for it."""
         self.collect()
-        self._kept.setdefault(key, deque()).append(recorded)
-        self._kept.move_to_end(key)
+        copies = self._kept.setdefault(key, _Copies())
+        copies.recorded.append(recorded)
+        self._asked = copies.used = self._asked + 1
         self._count += 1
         self._dispatches += recorded.dispatches
         while len(self._kept) > 1 and self._is_full():
-            self._forget(next(iter(self._kept)))
+            self._forget(min(self._kept, key=lambda k: self._kept[k].used))
 
     def collect(self) -> None:
         """Forget what executables recorded that are no more."""
@@ -88,6 +100,6 @@ class Replays:
         return self._count > MOST_RECORDED or self._dispatches > MOST_DISPATCHES
 
     def _forget(self, key: Key) -> None:
-        copies = self._kept.pop(key)
+        copies = self._kept.pop(key).recorded
         self._count -= len(copies)
         self._dispatches -= sum(recorded.dispatches for recorded in copies)

@@ -55,7 +55,7 @@ class Watch:
             self._queue.wait(submission)
         assert self._records is not None
         found: bytes = vk.ffi.buffer(self._records.host, ERROR_BYTES * count)[:]
-        failed = any(found)
+        failed = bool(found.strip(b"\0"))
         if failed:
             self._clear()
         self._unseen = False
@@ -67,14 +67,13 @@ class Watch:
 
     def _is_settled(self) -> bool:
         """Whether the event is set, or will be within the time that the queue spins."""
-        end = perf_counter() + self._queue.spin
-        with span(Phase.WAIT):
-            while True:
-                status = vk.lib.vkGetEventStatus(self._device, self.event)
-                if status != vk.lib.VK_EVENT_RESET:
-                    return bool(status == vk.lib.VK_EVENT_SET)
-                if perf_counter() >= end:
-                    return False
+        status, reset = vk.lib.vkGetEventStatus(self._device, self.event), vk.lib.VK_EVENT_RESET
+        if status == reset:
+            end = perf_counter() + self._queue.spin
+            with span(Phase.WAIT):
+                while status == reset and perf_counter() < end:
+                    status = vk.lib.vkGetEventStatus(self._device, self.event)
+        return bool(status == vk.lib.VK_EVENT_SET)
 
     def _clear(self) -> None:
         assert self._records is not None

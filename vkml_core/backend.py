@@ -21,8 +21,9 @@ from vkml_core.shapes import Shape
 if TYPE_CHECKING:
     from vkml_core.profile import SubmissionProfile
 
-API_VERSION: Final = (1, 1)
-"""(major, minor): another major is refused; a higher minor only adds. 1.1: `Profiling`."""
+API_VERSION: Final = (1, 2)
+"""(major, minor): another major is refused; a higher minor only adds. 1.1: `Profiling`; 1.2:
+`Capabilities.side_by_side`."""
 
 Array = npt.NDArray[Any]
 DeviceKind = Literal["cpu", "discrete-gpu", "integrated-gpu", "virtual-gpu", "software", "other"]
@@ -61,6 +62,9 @@ class Capabilities(BaseModel):
     """Operations of the registry that it runs."""
     fusion: bool = False
     """Whether a step may hold more than one call."""
+    side_by_side: bool = False
+    """Whether steps that do not need each other may run at the same time. The plan then has small
+    steps early, and small TEMP slots apart, so that nothing waits for memory alone."""
     replay: bool = False
     profiling: bool = False
     alignment: int = 64

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 DEVICE = NullDevice()
 
 
-def capabilities(*, fusion: bool = False, alignment: int = 64) -> Capabilities:
+def capabilities(
+    *, fusion: bool = False, alignment: int = 64, side_by_side: bool = False
+) -> Capabilities:
     """Give a device that runs every operation."""
-    return Capabilities(ops=frozenset(REGISTRY), fusion=fusion, alignment=alignment)
+    return Capabilities(
+        ops=frozenset(REGISTRY), fusion=fusion, alignment=alignment, side_by_side=side_by_side
+    )
 
 
 def leaf(*shape: int, dtype: DType = float32) -> Node:
@@ -43,9 +47,10 @@ def plan_of(
     fusion: bool = False,
     alignment: int = 64,
     max_allocation: int | None = None,
+    side_by_side: bool = False,
 ) -> Scheduled:
     """Schedule `roots`."""
-    caps = capabilities(fusion=fusion, alignment=alignment)
+    caps = capabilities(fusion=fusion, alignment=alignment, side_by_side=side_by_side)
     caps = caps.model_copy(update={"max_allocation": max_allocation})
     order = reachable(roots, pending_inputs)
     return schedule(order, roots, donate=frozenset(donate), capabilities=caps)

@@ -19,6 +19,7 @@ from vkml_core.ops.spec import Kind
 from vkml_core.plan import Hazard, Plan, SlotKind
 from vkml_core.schedule import Scheduled
 from vkml_core.schedule.clean import deduplicate, prune
+from vkml_core.schedule.early import move_up
 from vkml_core.schedule.group import group
 from vkml_core.schedule.hazards import add_barriers
 from vkml_core.schedule.lower import lower, needed_inputs
@@ -77,22 +78,25 @@ def check_run(
             left[:] = before[node.serial]
 
 
-@given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS)
-@settings(max_examples=300)
+@given(dice=PROGRAMS, fusion=st.booleans(), alignment=ALIGNMENTS, side_by_side=st.booleans())
+@settings(max_examples=400)
 def test_every_allowed_order_gives_the_graphs_meaning(
-    dice: random.Random, fusion: bool, alignment: int
+    dice: random.Random, fusion: bool, alignment: int, side_by_side: bool
 ) -> None:
     roots, donated = draw(dice)
-    scheduled = plan_of(roots, donated, fusion=fusion, alignment=alignment)
+    scheduled = plan_of(
+        roots, donated, fusion=fusion, alignment=alignment, side_by_side=side_by_side
+    )
     for order in (None, random.Random(1), random.Random(2)):
         device = NullDevice(capabilities(fusion=fusion, alignment=alignment), order)
         check_run(scheduled, roots, donated, device)
 
 
+@pytest.mark.parametrize("side_by_side", [False, True])
 @pytest.mark.parametrize("fusion", [False, True])
-def test_a_training_step_gives_the_graphs_meaning(fusion: bool) -> None:
+def test_a_training_step_gives_the_graphs_meaning(fusion: bool, side_by_side: bool) -> None:
     roots, donated = training_step()
-    scheduled = plan_of(roots, donated, fusion=fusion)
+    scheduled = plan_of(roots, donated, fusion=fusion, side_by_side=side_by_side)
     for seed in range(20):
         device = NullDevice(capabilities(fusion=fusion), random.Random(seed))
         check_run(scheduled, roots, donated, device)
@@ -104,12 +108,13 @@ def test_plans_are_sound_after_every_pass(dice: random.Random, alignment: int) -
     roots, donated = draw(dice)
     plan = lower(reachable(roots, pending_inputs), roots, donated).plan
     verify(plan, final=False)
-    for each in (deduplicate, group, write_in_place, prune):
+    for each in (deduplicate, group, write_in_place, prune, move_up):
         plan = each(plan)
         verify(plan, final=False)
-    plan = add_barriers(place(plan, alignment=alignment))
+    plan = add_barriers(place(plan, alignment=alignment, apart=True))
     verify(plan, alignment=alignment)
-    assert plan == plan_of(roots, donated, fusion=True, alignment=alignment).plan
+    wanted = plan_of(roots, donated, fusion=True, alignment=alignment, side_by_side=True)
+    assert plan == wanted.plan
 
 
 def byte_ranges(plan: Plan, slots: Sequence[int]) -> list[tuple[object, int, int]]:

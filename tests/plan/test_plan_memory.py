@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from graphs import leaf, plan_of, training_step
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vkml_core.graph import Node, build
-from vkml_core.plan import SlotKind
+from vkml_core.plan import Slot, SlotKind
+from vkml_core.schedule.memory import ALL_APART, APART
 from vkml_core.schedule.ranges import RangeMap
 from vkml_core.verify import verify
 
@@ -92,3 +94,38 @@ def test_no_slot_crosses_a_page(dice: random.Random, alignment: int) -> None:
 def test_a_slot_larger_than_a_page_begins_one() -> None:
     plan = plan_of([build.neg(build.abs(build.neg(leaf(100))))], alignment=64, max_allocation=192)
     assert sorted(s.offset for s in plan.plan.slots if s.offset is not None) == [0, 576]
+
+
+def bytes_of(slot: Slot) -> range:
+    assert slot.offset is not None
+    return range(slot.offset, slot.offset + slot.nbytes)
+
+
+@given(dice=st.randoms(use_true_random=False), alignment=st.sampled_from((1, 4, 64)))
+@settings(max_examples=60)
+def test_small_slots_have_bytes_of_their_own_where_steps_run_side_by_side(
+    dice: random.Random, alignment: int
+) -> None:
+    roots = [tangle(dice, 60)]
+    plan = plan_of(roots, alignment=alignment, side_by_side=True, max_allocation=300).plan
+    verify(plan, alignment=alignment)
+    taken = sorted(
+        (bytes_of(s) for s in plan.slots if s.kind is SlotKind.TEMP and s.nbytes),
+        key=lambda r: r.start,
+    )
+    assert all(a.stop <= b.start for a, b in pairwise(taken))
+    again = plan_of(roots, alignment=alignment, side_by_side=True, max_allocation=300).plan
+    assert [s.offset for s in again.slots] == [s.offset for s in plan.slots]
+
+
+@pytest.mark.parametrize("nbytes", [APART, APART + 4, APART * 3 // 4])
+def test_memory_of_its_own_is_for_few_and_small_slots(nbytes: int) -> None:
+    """A chain needs two ranges, and what small slots have to themselves is bounded."""
+    node, count = leaf(nbytes // 4), 2 * ALL_APART // nbytes
+    for _ in range(count):
+        node = build.cumsum(node, axis=0)
+    plan = plan_of([build.cumsum(node, axis=0)], side_by_side=True).plan
+    verify(plan, alignment=64)
+    own = ALL_APART // nbytes if nbytes <= APART else 0
+    padded = -(-nbytes // 64) * 64
+    assert plan.arena == (own + 2) * padded

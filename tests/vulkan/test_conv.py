@@ -16,15 +16,17 @@ from tests.oracle.run import attributes
 from tests.oracle.test_geometries import pairs, windows
 from tests.oracle.values import anything, bits, ints, rough
 from tests.vulkan.single import Source, judge, judge_case
+from vkml_backend_vulkan.lower import conv
+from vkml_backend_vulkan.lower.tiles import WINDOWS, Tile
 from vkml_core.backend import Device
 from vkml_core.errors import IndexError_
 from vkml_core.ops.spec import REGISTRY, Kind
 
-WINDOWS = [case for case in CASES if REGISTRY[case.op].kind in (Kind.CONV, Kind.POOL)]
+WINDOWED = [case for case in CASES if REGISTRY[case.op].kind in (Kind.CONV, Kind.POOL)]
 often = settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
 
 
-@pytest.mark.parametrize("case", WINDOWS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", WINDOWED, ids=lambda case: case.name)
 def test_cases(device: Device, case: Case) -> None:
     judge_case(device, case)
 
@@ -82,6 +84,17 @@ def test_tiles(
     """Products large enough for tiles, depths beyond a chunk, cut and whole chains."""
     how = geometry(stride, padding, dilation, groups)
     judge_convolutions(device, how, n, channels, image, kernel, lay)
+
+
+@pytest.mark.parametrize("tile", WINDOWS, ids=repr)
+@pytest.mark.parametrize("case", TILED[:2])
+def test_every_tile(device: Device, tile: Tile, case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a device would choose, with four neighbours in a row and not."""
+    monkeypatch.setattr(conv, "WINDOWS", (tile,))
+    stride, padding, dilation, groups, n, channels, image, kernel = case
+    judge_convolutions(
+        device, geometry(stride, padding, dilation, groups), n, channels, image, kernel
+    )
 
 
 def test_padding_times_infinity_by_tiles(device: Device) -> None:

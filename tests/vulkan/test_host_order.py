@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import needs_vulkan  # noqa: F401
 import pytest
 
-from vkml_backend_vulkan.dispatch import Dispatch, Lowered, Pointer
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered, Pointer
 from vkml_backend_vulkan.order import ALL_OWN_SCRATCH, FILLS, OWN_SCRATCH, flatten, own_scratch
 from vkml_core.dtypes import float32
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import View
 
-ONE = Lowered((Dispatch("m", (1, 1, 1), (Pointer(0, 0),), b""),))
+ONE = Lowered((Dispatch("m", (1, 1, 1), (), b""),))
 TWO = Lowered(ONE.dispatches * 2)
 NOTHING = Lowered(())
 LARGE = OWN_SCRATCH + 1
@@ -45,10 +47,21 @@ def plan(*steps: tuple[tuple[int, ...], int], arena: dict[int, int] | None = Non
     return Plan(slots, made, inputs, (), outputs, (), 4096 if offsets else 0)
 
 
+def touching(given: Plan, i: int, low: Lowered) -> Lowered:
+    """Let every dispatch of a step touch all that its steps read and write, and its scratch; one
+    that touches something already stays as it is.
+    """
+    steps = [given.steps[k] for k in low.steps or (i,)]
+    slots = [s for step in steps for s in (*(o.slot for o in step.operands), step.write)]
+    pointers = tuple(Pointer(s, 0) for s in (*slots, *(~k for k in range(len(low.scratch)))))
+    made = (d if d.pointers else replace(d, pointers=pointers) for d in low.dispatches)
+    return replace(low, dispatches=tuple(made))
+
+
 def order(given: Plan, *lowered: Lowered) -> list[list[int]]:
     """Give the steps of the dispatches, level by level."""
     levels: list[list[int]] = []
-    for flat in flatten(given, lowered):
+    for flat in flatten(given, [touching(given, i, low) for i, low in enumerate(lowered)]):
         if flat.barrier or not levels:
             levels.append([])
         levels[-1].append(flat.step)
@@ -99,6 +112,52 @@ def test_there_is_a_limit_to_scratch_of_ones_own() -> None:
 
 
 def test_two_that_fill_the_device_do_not_run_side_by_side() -> None:
-    large = Lowered((Dispatch("m", (FILLS // 128, 1, 1), (Pointer(0, 0),), b"", (128,)),))
+    large = Lowered((Dispatch("m", (FILLS // 128, 1, 1), (), b"", (128,)),))
     given = plan(((0,), 1), ((0,), 2), ((0,), 3))
     assert order(given, large, ONE, large) == [[0, 1], [2]]
+
+
+def before(*slots: int) -> Lowered:
+    """A step whose first dispatch touches only some slots."""
+    return Lowered(
+        (Dispatch("m", (1, 1, 1), tuple(Pointer(s, 0) for s in slots), b""), *TWO.dispatches[:1])
+    )
+
+
+def test_a_dispatch_waits_only_for_what_it_touches() -> None:
+    chain = plan(((0,), 1), ((1,), 2), ((2, 0), 3))
+    assert order(chain, ONE, ONE, TWO) == [[0], [1], [2], [2]]
+    assert order(chain, ONE, ONE, before(0)) == [[0, 2], [1], [2]]
+    assert order(chain, ONE, ONE, before(2)) == [[0], [1], [2], [2]]
+    assert order(chain, ONE, ONE, before(0, 3)) == [[0, 2], [1], [2]]
+
+
+def test_a_dispatch_that_writes_waits_for_those_that_read_the_bytes_before() -> None:
+    """Slots 1 and 3 share bytes."""
+    given = plan(((0,), 1), ((1,), 2), ((0,), 3), arena={1: 0, 3: 0})
+    assert order(given, ONE, ONE, before(3)) == [[0], [1], [2], [2]]
+    assert order(given, ONE, ONE, before(0)) == [[0, 2], [1], [2]]
+
+
+def test_nothing_in_a_step_waits_for_what_only_reports() -> None:
+    given = plan(((0,), 1), ((1,), 2))
+    assert order(given, ONE, before(0, ERRORS)) == [[0, 1], [1]]
+    assert order(given, ONE, before(1, ERRORS)) == [[0], [1, 1]]
+    assert order(given, ONE, before(1, 2, ERRORS)) == [[0], [1], [1]]
+
+
+def test_what_overwrites_waits_for_what_only_reports() -> None:
+    """Slot 1, which the check of step 1 reads, loses its bytes to slot 3."""
+    given = plan(((0,), 1), ((1, 0), 2), ((0,), 3), arena={1: 0, 3: 0})
+    assert order(given, ONE, before(1, ERRORS), ONE) == [[0], [1, 1], [2]]
+
+
+def test_shared_scratch_is_waited_for_by_what_touches_it() -> None:
+    large = Lowered(ONE.dispatches, scratch=(LARGE,))
+    early = replace(before(0), scratch=(LARGE,))
+    clear = replace(before(~0), scratch=(LARGE,))
+    given = plan(((0,), 1), ((0,), 2))
+    assert order(given, large, early) == [[0, 1], [1]]
+    assert order(given, large, clear) == [[0], [1], [1]]
+    small = replace(clear, scratch=(64,))
+    assert order(plan(((0,), 1), ((1,), 2)), ONE, small) == [[0, 1], [1]]

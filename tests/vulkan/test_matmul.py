@@ -16,7 +16,7 @@ from tests.vulkan.single import Source, judge, judge_case, plan_of, result
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.lower import matmul
-from vkml_backend_vulkan.lower.tiles import Tile, tile_of
+from vkml_backend_vulkan.lower.tiles import SHAPES, WINDOWS, Tile, tile_of
 from vkml_core.backend import Device
 from vkml_core.ops.spec import Kind
 from vkml_core.shapes import View
@@ -44,7 +44,7 @@ def test_depths(device: Device, k: int, dtype: Any) -> None:
     judge(device, "matmul", None, a, b)
 
 
-SHAPES = [
+PRODUCTS = [
     ((), 64, 64, 64),
     ((), 65, 511, 70),
     ((2,), 64, 512, 64),
@@ -53,12 +53,25 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("batch", "m", "k", "n"), SHAPES)
+@pytest.mark.parametrize(("batch", "m", "k", "n"), PRODUCTS)
 @pytest.mark.parametrize("lay", [Source.plain, Source.strange])
 def test_tiles(device: Device, batch: tuple[int, ...], m: int, k: int, n: int, lay: Any) -> None:
     """Large enough for tiles, with and without a part left over, of one slice and of several."""
     a, b = rough("a", *batch, m, k), rough("b", *batch, k, n)
     judge(device, "matmul", None, lay(a), lay(b))
+
+
+@pytest.mark.parametrize("tile", sorted({*SHAPES, *WINDOWS}, key=str), ids=repr)
+def test_every_tile(device: Device, tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a device would choose, with factors read as vectors and one by one."""
+    monkeypatch.setattr(matmul, "SHAPES", (tile,))
+    for batch, m, k, n in ((), 64, 576, 68), ((2,), 65, 517, 71):
+        a, b = rough("a", *batch, m, k), rough("b", *batch, k, n)
+        judge(device, "matmul", None, a, b)
+        order = (*range(len(batch)), -1, -2)
+        left, right = (np.ascontiguousarray(x.transpose(order)) for x in (a, b))
+        turned = (Source(x, View.of(x.shape).permute(order)) for x in (left, right))
+        judge(device, "matmul", None, *turned)
 
 
 def test_tiles_of_transposed_matrices(device: Device) -> None:
@@ -103,26 +116,33 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
     ("product", "matrices", "tile"),
     [
         ((4096, 4096, 4096), 1, (64, 64)),
-        ((32, 65536, 27), 1, (32, 128)),  # 64 rows would be half empty
-        ((65536, 32, 27), 1, (32, 32)),
-        ((64, 128, 784), 1, (32, 32)),  # two tiles of 64 rows
-        ((64, 64, 64), 1, (32, 32)),
+        ((32, 65536, 27), 1, (32, 64)),  # 64 rows would be half empty
+        ((65536, 32, 27), 1, (64, 32)),
+        ((32, 27, 65536), 1, (32, 32)),
+        ((64, 128, 784), 1, (16, 16)),  # few workgroups
+        ((64, 64, 64), 1, (16, 16)),
         ((64, 64, 64), 256, (64, 64)),
         ((96, 96, 64), 256, (32, 32)),
     ],
 )
 def test_which_tile(product: tuple[int, int, int], matrices: int, tile: tuple[int, int]) -> None:
-    assert tile_of(*product, matrices, LARGE) == Tile(*tile)
+    found = tile_of(*product, matrices, LARGE, SHAPES)
+    assert found is not None and (found.rows, found.columns) == tile
+
+
+def test_which_tile_where_workgroups_run_one_by_one() -> None:
+    found = tile_of(64, 128, 784, 1, replace(LARGE, filling=1), SHAPES)
+    assert found is not None and (found.rows, found.columns) == (64, 64)
 
 
 def test_which_kernel() -> None:
     assert modules(4, 8192, 8) == ["matmul.f32"]
     assert modules(8, 4096, 8) == ["matmul.tile", "matmul.slices"]  # else each is one long chain
-    assert modules(8, 512, 4096) == ["matmul.f32"]
+    assert modules(8, 64, 4096) == ["matmul.f32"]
     assert modules(2048, 512, 2048) == ["matmul.tile"]
     assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
     assert modules(2048, 512, 2048, small) == ["matmul.tile"]
-    for none in (replace(small, invocations=64), replace(small, shared=8192)):
+    for none in (replace(small, invocations=32), replace(small, shared=8192)):
         assert modules(2048, 512, 2048, none) == ["matmul.f32"]
     assert modules(0, 5, 3) == []

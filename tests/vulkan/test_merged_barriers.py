@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
 
 import needs_vulkan  # noqa: F401
@@ -15,8 +15,9 @@ from vkml_conformance.graphs import graph_check
 from vkml_conformance.training import digest
 
 import vkml
-from vkml_backend_vulkan.dispatch import Lowered
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered
 from vkml_backend_vulkan.kernels import shipped
+from vkml_backend_vulkan.lower.arrange import Run
 from vkml_backend_vulkan.order import flatten
 from vkml_core import runtime
 from vkml_core.plan import Plan, Slot, SlotKind
@@ -30,14 +31,23 @@ Bytes = tuple[object, int, int]
 
 @dataclass
 class Kernel:
-    """What runs in the place of one step: the bytes that its steps read and write."""
+    """What runs in the place of one step: the slots that its steps read and write."""
 
-    reads: set[Bytes] = field(default_factory=set)
-    writes: set[Bytes] = field(default_factory=set)
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
     made: set[int] = field(default_factory=set)
-    """Slots that it has written."""
-    levels: list[int] = field(default_factory=list)
-    """How many barriers come before each of its dispatches."""
+    """Slots that it writes, or keeps to itself."""
+    dispatches: list[tuple[int, Dispatch]] = field(default_factory=list)
+    """Each with how many barriers come before it."""
+
+
+@dataclass
+class Access:
+    """The bytes that one dispatch may read and write, those of its slots, and its level."""
+
+    reads: set[Bytes]
+    writes: set[Bytes]
+    level: int
 
 
 def place(slot: Slot) -> Bytes:
@@ -45,6 +55,23 @@ def place(slot: Slot) -> Bytes:
         assert slot.offset is not None
         return "arena", slot.offset, slot.offset + slot.nbytes
     return slot.index, 0, max(slot.nbytes, 1)
+
+
+def accesses(plan: Plan, kernel: Kernel) -> list[Access]:
+    """A kernel has addresses of what its pointers name, and of nothing else."""
+    found = []
+    for level, dispatch in kernel.dispatches:
+        slots = {p.slot for p in dispatch.pointers}
+        reads, writes = (
+            {place(plan.slots[s]) for s in some & slots} for some in (kernel.reads, kernel.writes)
+        )
+        found.append(Access(reads, writes, level))
+    return found
+
+
+def only_reports(kernel: Kernel, dispatch: Dispatch) -> bool:
+    slots = [p.slot for p in dispatch.pointers]
+    return slots[-1] == ERRORS and all(s >= 0 and s not in kernel.writes for s in slots[:-1])
 
 
 def overlap(some: set[Bytes], others: set[Bytes]) -> bool:
@@ -71,37 +98,43 @@ def is_inside(plan: Plan, low: Lowered, slot: int) -> bool:
     return True
 
 
-def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
+def kernels(plan: Plan, runs: Sequence[Run], device: VulkanDevice) -> list[Kernel]:
     made: dict[int, Kernel] = {}
-    limits, page = device.physical.limits, device.physical.max_allocation
-    plan, runs = shipped().arranged(plan, limits, page)
+    limits = device.physical.limits
     lowered = shipped().lowered(plan, limits, runs=runs)
     for i, at in enumerate(places(lowered)):
         step, kernel = plan.steps[i], made.setdefault(at, Kernel())
-        reads = {o.slot for o in step.operands if 0 not in o.view.shape} - kernel.made
-        kernel.reads |= {place(plan.slots[s]) for s in reads}
+        reads = {o.slot for o in step.operands if 0 not in o.view.shape}
+        kernel.reads |= reads - kernel.made
         kernel.made.add(step.write)
         if not is_inside(plan, lowered[at], step.write):
-            kernel.writes.add(place(plan.slots[step.write]))
+            kernel.writes.add(step.write)
     for kernel in (made[i] for run in runs for i in run.steps if i in made):
-        assert not overlap(kernel.reads, kernel.writes), "rows are read where rows are written"
+        reads, writes = ({place(plan.slots[s]) for s in k} for k in (kernel.reads, kernel.writes))
+        assert not overlap(reads, writes), "rows are read where rows are written"
     level = 0
     for flat in flatten(plan, lowered):
         level += flat.barrier
-        made[flat.step].levels.append(level)
-    return [made[i] for i in sorted(made) if made[i].levels]  # the others have nothing to do
+        made[flat.step].dispatches.append((level, flat.dispatch))
+    return [made[i] for i in sorted(made) if made[i].dispatches]  # the others have nothing to do
 
 
 def check(plan: Plan, device: VulkanDevice) -> int:
     """Compare every two kernels; give how many barriers there are."""
     verify(plan)
-    every = kernels(plan, device)
+    physical = device.physical
+    plan, runs = shipped().arranged(plan, physical.limits, physical.max_allocation)
+    every = kernels(plan, runs, device)
     for kernel in every:
-        assert all(a < b for a, b in pairwise(kernel.levels)), "each dispatch waits for the last"
-    for a, b in combinations(every, 2):
-        if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
-            assert a.levels[-1] < b.levels[0], f"{plan}"
-    return max((k.levels[-1] for k in every), default=0)
+        levels = [level for level, d in kernel.dispatches if not only_reports(kernel, d)]
+        assert all(a < b for a, b in pairwise(levels)), "each dispatch waits for the last"
+        named = {p.slot for _, d in kernel.dispatches for p in d.pointers}
+        assert kernel.writes <= named, "what a kernel writes is known by its pointers"
+    for before, after in combinations([accesses(plan, kernel) for kernel in every], 2):
+        for a, b in product(before, after):
+            if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
+                assert a.level < b.level, f"{plan}"
+    return max((level for k in every for level, _ in k.dispatches), default=0)
 
 
 def plans_of_graph(number: int, name: str) -> Iterator[Plan]:

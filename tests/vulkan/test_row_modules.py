@@ -58,12 +58,15 @@ def test_every_way_to_pick_and_put_links(tmp_path: Path) -> None:
         at = Source(index, "r", "1", 0, 2)
         for token in {*GATHERED, *SCATTERED}:
             x = Source(token, "q", "n", 0, 1)
-            calls = (
-                Apply(f"row_gather_{token}_{index}", (0, 1)),
-                Apply(f"row_scatter_{token}_{index}", (-1, 1)),
-                Apply(f"cast_{token}_f32", (-2,)),
-            )
-            names.append(program(*calls, operands=(x, at)).name)
+            for checked in ("", link.CHECKED):
+                calls = (
+                    Apply(f"row_gather_{token}_{index}{checked}", (0, 1)),
+                    Apply(f"row_scatter_{token}_{index}{link.CHECKED}", (-1, 1)),
+                    Apply(f"cast_{token}_f32", (-2,)),
+                )
+                made = program(*calls, operands=(x, at))
+                assert made.fails == (not checked)
+                names.append(made.name)
     check(tmp_path, [modules(name) for name in names])
 
 

@@ -130,7 +130,7 @@ class Writer:
         op, token, *index = words
         if not index:
             return _Value(token, one=self._reduced(call.function, given[0]))
-        column = self._column(call.args[1], index[0], given[1])
+        column = self._column(call.args[1], index, given[1])
         if op == "gather":
             self._each(self._share, given[0])
             return _Value(token, one=self._body.call("row_gather", column))
@@ -154,11 +154,18 @@ class Writer:
             first = self._body.call(f"row_both_{name}", first, other)
         return self._body.call(function, first)
 
-    def _column(self, argument: int, token: str, value: _Value) -> int:
-        """Give the column that an index names; each is looked at once."""
+    def _column(self, argument: int, words: Sequence[str], value: _Value) -> int:
+        """Give the column that an index names; each is looked at once. `words` are its token, and
+        whether it is checked elsewhere.
+        """
         if argument not in self._columns:
             assert value.one is not None
-            errors = self._address(self._rows.addresses - 1)
-            found = self._body.call(f"row_index_{token}", value.one, self._n, errors)
+            token, *elsewhere = words
+            given = (value.one, self._n)
+            if elsewhere:
+                found = self._body.call(f"row_inside_{token}", *given)
+            else:
+                errors = self._address(self._rows.addresses - 1)
+                found = self._body.call(f"row_index_{token}", *given, errors)
             self._columns[argument] = found
         return self._columns[argument]

@@ -16,8 +16,9 @@ PREFIX: Final = "rows:"
 FRAME: Final = "fused.rows"
 OWN_STRIDE: Final = "w"
 """The stride is a word of the push constants."""
-INDEXED: Final = ("row_gather", "row_scatter")
-"""Beginnings of the functions that can fail."""
+CHECKED: Final = "_checked"
+"""Ends the name of a function that picks or puts by indices that another kernel checks."""
+_INDEXED: Final = ("row_gather", "row_scatter")
 _STORE: Final = re.compile(r"(\w+)=([qer])(\d+)@(\d+)")
 _SOURCE: Final = re.compile(r"(\w+)\.([qer])([n01w])(\d+)@(\d+)")
 
@@ -74,7 +75,8 @@ class Rows:
     @property
     def fails(self) -> bool:
         """Whether it reports indices, by the last address."""
-        return any(c.function.startswith(INDEXED) for c in self.calls)
+        indexed = (c.function for c in self.calls if c.function.startswith(_INDEXED))
+        return not all(function.endswith(CHECKED) for function in indexed)
 
     @property
     def addresses(self) -> int:

@@ -68,7 +68,7 @@ def _placed(plan: Plan, runs: Sequence[Run], alignment: int, page: int) -> Plan:
     """Place temporary values. What a group reads lives until all of it is done, so that it never
     writes where it still reads. What has no place is noted past the end, where nothing is.
     """
-    stand_in = place(_stand_in(plan, runs), alignment=alignment, page=page)
+    stand_in = place(_stand_in(plan, runs), alignment=alignment, page=page, apart=True)
     at = stand_in.arena
     slots = []
     written = {step.write for step in stand_in.steps}

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
-from vkml_backend_vulkan.lower.launch import each_output, read
+from vkml_backend_vulkan.lower.launch import Read, each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
 from vkml_backend_vulkan.lower.tiles import (
+    WINDOWS,
     Tile,
     add_slices,
     by_tiles,
@@ -18,7 +19,7 @@ from vkml_backend_vulkan.lower.tiles import (
 )
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_core.plan import Call, Slot, Step
-from vkml_core.shapes import Shape, size
+from vkml_core.shapes import Shape, View, size
 
 WINDOW: Final = 10
 """Numbers of a window."""
@@ -53,9 +54,9 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     product = _product(call, b.shape, channels[1:], size(kernel))
     push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
     cut = call.op == "conv2d_weight_grad"
-    tile = tile_of(*product, attrs.groups, limits, cut=cut) if dtype == "f32" else None
-    if tile is not None:
-        return _by_tiles(step, tile, kernel, product, (a.pointer, b.pointer), push, limits)
+    tile = tile_of(*product, attrs.groups, limits, WINDOWS, cut=cut)
+    if tile is not None and dtype == "f32":
+        return _by_tiles(step, tile, kernel, product, (a, b), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
     name = f"conv.{call.op}.{dtype}"
     why = not_tiled(call.op, dtype, product, limits)
@@ -79,7 +80,7 @@ def _by_tiles(
     tile: Tile,
     kernel: Shape,
     product: tuple[int, int, int],
-    sources: tuple[Pointer, Pointer],
+    sources: tuple[Read, Read],
     push: tuple[int, ...],
     limits: Limits,
 ) -> Lowered:
@@ -92,13 +93,34 @@ def _by_tiles(
     multiply = Dispatch(
         f"conv.{call.op}.tile",
         spread(tiles * parts, limits),
-        (*sources, target),
+        (sources[0].pointer, sources[1].pointer, target),
         pack(*push, parts),
-        (tile.invocations, 0, *kernel, *tile.constants, *push[:WINDOW]),
+        (
+            tile.invocations,
+            0,
+            *kernel,
+            *tile.constants,
+            *push[:WINDOW],
+            int(_in_fours(call.op, sources[1])),
+            *tile.each,
+        ),
     )
     scratch = () if parts == 1 else (padded(4 * count * parts),)
     why = by_tiles(call.op, tile, tiles, parts, product[2], limits)
     return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)
+
+
+def _in_fours(op: str, second: Read) -> bool:
+    """Tell whether the tiles can read the second operand in vectors: weights by the taps of a
+    filter, gradients by the pixels of an image.
+    """
+    inner = {"conv2d": 1, "conv2d_weight_grad": 2}.get(op)
+    if inner is None:
+        return False
+    shape, strides = second.shape, second.strides
+    is_whole = View(shape[inner:], strides[inner:]).is_contiguous
+    apart = size(shape[inner:]), second.offset, *strides[:inner]
+    return is_whole and not any(n % 4 for n in apart)
 
 
 def im2col(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:

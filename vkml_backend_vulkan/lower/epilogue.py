@@ -63,7 +63,10 @@ def _framed(dispatch: Dispatch) -> Dispatch:
         return dispatch
     window = memoryview(dispatch.push[: 4 * WINDOW]).cast("I")
     constants = (*dispatch.constants, *(0,) * _OTHERS)[:_OTHERS]
-    return replace(dispatch, push=dispatch.push[4 * WINDOW :], constants=(*constants, *window))
+    more = dispatch.constants[_OTHERS + WINDOW :]
+    return replace(
+        dispatch, push=dispatch.push[4 * WINDOW :], constants=(*constants, *window, *more)
+    )
 
 
 @dataclass(slots=True)

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
+from vkml_backend_vulkan.lower.checks import Check, check_of
 from vkml_backend_vulkan.lower.launch import (
     ERROR_POINTER,
     Read,
     each_output,
     read,
+    read_operand,
 )
 from vkml_backend_vulkan.lower.layout import only_call, pack, padded, to_rank_4
 from vkml_backend_vulkan.shaders.table import TOKENS
-from vkml_core.plan import Slot, Step
+from vkml_core.plan import Operand, Slot, Step
 from vkml_core.shapes import MAX_RANK, Shape, contiguous_strides, size
 
 SHORT_LINE: Final = 16
@@ -36,16 +38,20 @@ def _axis(step: Step) -> int:
 
 
 def gather(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
-    """Pick elements along an axis; an index outside it is reported."""
+    """Pick elements along an axis; an index outside it is reported, here or by another kernel."""
     x, index, call, axis = read(step, 0, slots), read(step, 1, slots), only_call(step), _axis(step)
-    count, token = size(call.shape), TOKENS[call.dtype]
+    count, token, kind = size(call.shape), TOKENS[call.dtype], _token(index, slots)
+    where = check_of(call)
     push = pack(
         *(*x.without(axis), x.strides[axis], *index.without()),
         *(count, *to_rank_4(call.shape, 1), x.shape[axis]),
     )
-    pointers = (x.pointer, index.pointer, Pointer(step.write, 0), ERROR_POINTER)
-    module = f"index.gather.{token}.{_token(index, slots)}"
-    return Lowered(each_output(module, count, pointers, push, limits, token))
+    ending, errors = _reporting(where is Check.HERE)
+    pointers = (x.pointer, index.pointer, Pointer(step.write, 0), *errors)
+    module = f"index.gather.{token}.{kind}{ending}"
+    picking = each_output(module, count, pointers, push, limits, token)
+    apart = _check(index, kind, x.shape[axis], limits) if where is Check.APART else ()
+    return Lowered((*apart, *picking))
 
 
 def scatter_add(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
@@ -96,7 +102,7 @@ class Lines:
 
 
 def scatter(step: Step, slots: Sequence[Slot], limits: Limits, lines: Lines) -> Lowered:
-    """Check the indices, then add up each target.
+    """Check the indices where no earlier step does, and add up each target.
 
     Long lines are not searched from end to end: a pass over the indices first marks which part
     of its line each target has to look at.
@@ -109,32 +115,55 @@ def scatter(step: Step, slots: Sequence[Slot], limits: Limits, lines: Lines) -> 
     pointers = (x.pointer, index.pointer, Pointer(step.write, 0), *spans)
     geometry = (*lines.reached(x), *lines.reached(index), *loops, count, *lines.extents)
     module = f"index.scatter_add.{token}.{kind}{'.spans' if marked else ''}"
-    before = (
-        _mark(index, kind, lines, limits)
-        if marked
-        else _check(index, kind, lines.extents[lines.axis], limits)
-    )
+    is_checked = check_of(call) is Check.BEFORE
+    before: tuple[Dispatch, ...] = ()
+    if marked:
+        before = _mark(index, kind, lines, limits, is_checked)
+    elif not is_checked:
+        before = _check(index, kind, lines.extents[lines.axis], limits)
     adding = each_output(module, count, pointers, pack(*geometry, lines.axis), limits, token)
     return Lowered((*before, *adding), (padded(SPAN_BYTES * count),) if marked else ())
 
 
+def check(
+    operand: Operand, bound: int, slots: Sequence[Slot], limits: Limits
+) -> tuple[Dispatch, ...]:
+    """Check indices by a kernel of their own."""
+    index = read_operand(operand, slots)
+    return _check(index, _token(index, slots), bound, limits)
+
+
 def _check(index: Read, kind: str, bound: int, limits: Limits) -> tuple[Dispatch, ...]:
-    count = size(index.shape)
-    push = pack(*index.without(), count, *index.shape, bound)
+    """Look once at each index, however often it is used."""
+    if not size(index.shape):
+        return ()
+    shape = tuple(d if s else 1 for d, s in zip(index.shape, index.strides, strict=True))
+    count = size(shape)
+    push = pack(*index.without(), count, *shape, bound)
     pointers = (index.pointer, ERROR_POINTER)
     return each_output(f"index.check.{kind}", count, pointers, push, limits, kind)
 
 
-def _mark(index: Read, kind: str, lines: Lines, limits: Limits) -> tuple[Dispatch, ...]:
-    """Check the indices, and leave the span of each target's sources in scratch buffer 0."""
+def _mark(
+    index: Read, kind: str, lines: Lines, limits: Limits, is_checked: bool
+) -> tuple[Dispatch, ...]:
+    """Check the indices, unless that is done, and leave the span of each target's sources in
+    scratch buffer 0.
+    """
     spans, targets, count = Pointer(~0, 0), size(lines.extents), size(index.shape)
     clear = each_output("index.clear", targets, (spans,), pack(targets), limits, kind)
     push = pack(
         *(*index.without(), count, *index.shape, lines.extents[lines.axis]),
         *(*lines.targets(), *lines.numbers(index)),
     )
-    pointers = (index.pointer, spans, ERROR_POINTER)
-    return (*clear, *each_output(f"index.mark.{kind}", count, pointers, push, limits, kind))
+    ending, errors = _reporting(not is_checked)
+    pointers = (index.pointer, spans, *errors)
+    return (*clear, *each_output(f"index.mark.{kind}{ending}", count, pointers, push, limits, kind))
+
+
+def _reporting(reports: bool) -> tuple[str, tuple[Pointer, ...]]:
+    """Give the ending of a module that reports errors, or that does not, and where to."""
+    return ("", (ERROR_POINTER,)) if reports else (".checked", ())
 
 
 def _token(operand: Read, slots: Sequence[Slot]) -> str:

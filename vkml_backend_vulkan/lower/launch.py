@@ -8,7 +8,7 @@ from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Pointer
 from vkml_backend_vulkan.lower.layout import grid, local_size, operands, to_rank_4
-from vkml_core.plan import Slot, SlotKind, Step
+from vkml_core.plan import Operand, Slot, SlotKind, Step
 from vkml_core.shapes import MAX_RANK, Shape
 
 PER_WORD: Final = {"f16": 2, "b8": 4}
@@ -30,13 +30,28 @@ class Read:
 
 
 def read(step: Step, argument: int, slots: Sequence[Slot]) -> Read:
-    """Describe the argument of the step's only call. A host number is one element."""
-    operand = operands(step)[argument]
+    """Describe the argument of the step's only call."""
+    return read_operand(operands(step)[argument], slots)
+
+
+def read_operand(operand: Operand, slots: Sequence[Slot]) -> Read:
+    """Describe an operand. A host number is one element."""
     view, pointer = operand.view, Pointer(operand.slot, 0)
     shape = to_rank_4(view.shape, 1)
     if slots[operand.slot].kind is SlotKind.SCALAR or 0 in view.shape:
         return Read(pointer, shape, (0,) * MAX_RANK, 0)
     return Read(pointer, shape, to_rank_4(view.strides, 0), view.offset)
+
+
+def in_fours(operand: Read, axis: int) -> bool:
+    """Tell whether the elements of an axis lie in vectors of four, each at a multiple of four."""
+    others = [
+        s
+        for i, (d, s) in enumerate(zip(operand.shape, operand.strides, strict=True))
+        if i != axis and d != 1
+    ]
+    apart = [operand.shape[axis], operand.offset, *others]
+    return operand.strides[axis] == 1 and not any(n % 4 for n in apart)
 
 
 def each_output(

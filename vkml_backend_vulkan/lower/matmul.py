@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lowered, Pointer
-from vkml_backend_vulkan.lower.launch import Read, each_output, read
+from vkml_backend_vulkan.lower.launch import Read, each_output, in_fours, read
 from vkml_backend_vulkan.lower.layout import only_call, pack, padded, spread
 from vkml_backend_vulkan.lower.tiles import (
-    DEPTH,
+    SHAPES,
     Tile,
     add_slices,
     by_tiles,
@@ -34,10 +34,11 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     a, b, call = read(step, 0, slots), read(step, 1, slots), only_call(step)
     token, out = TOKENS[call.dtype], Pointer(step.write, 0)
     batch, rows, depth, columns = *a.shape[1:], b.shape[3]
-    tile = tile_of(rows, columns, depth, a.shape[0] * batch, limits) if token == "f32" else None
+    product, matrices = (rows, columns, depth), a.shape[0] * batch
+    tile = tile_of(*product, matrices, limits, SHAPES) if token == "f32" else None
     if tile is not None:
         return _by_tiles(tile, a, b, out, limits)
-    why = not_tiled("matmul", token, (rows, columns, depth), limits)
+    why = not_tiled("matmul", token, product, limits)
     count = size(call.shape)
     push = pack(*a.without(), *b.without(), count, batch, rows, columns, depth)
     pointers = (a.pointer, b.pointer, out)
@@ -53,9 +54,19 @@ def _by_tiles(tile: Tile, a: Read, b: Read, out: Pointer, limits: Limits) -> Low
     parts = slices(tiles, depth, count)
     target = out if parts == 1 else Pointer(~0, 0)
     push = pack(*a.without(), *b.without(), count, *a.shape[:3], columns, depth, parts)
-    whole = not (rows % tile.rows or columns % tile.columns or depth % DEPTH)
+    whole = not (rows % tile.rows or columns % tile.columns or depth % tile.depth)
     along = int(a.strides[3] == 1), int(b.strides[2] == 1)
-    constants = (tile.invocations, 0, *along, *tile.constants, int(whole))
+    fours = in_fours(a, 3 if along[0] else 2), in_fours(b, 2 if along[1] else 3)
+    constants = (
+        tile.invocations,
+        0,
+        *along,
+        *tile.constants,
+        int(whole),
+        *fours,
+        *(0,) * 8,
+        *tile.each,
+    )
     groups = spread(tiles * parts, limits)
     multiply = Dispatch("matmul.tile", groups, (a.pointer, b.pointer, target), push, constants)
     scratch = () if parts == 1 else (padded(4 * count * parts),)

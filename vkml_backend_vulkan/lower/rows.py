@@ -10,10 +10,12 @@ from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERRORS, PUSH_BYTES, Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.link.program import Apply
-from vkml_backend_vulkan.link.rows import OWN_STRIDE, Rows, Source, Store
+from vkml_backend_vulkan.link.rows import CHECKED, OWN_STRIDE, Rows, Source, Store
+from vkml_backend_vulkan.lower.checks import Check, check_of
 from vkml_backend_vulkan.lower.choice import decision
 from vkml_backend_vulkan.lower.epilogue import Addresses, number
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
+from vkml_backend_vulkan.lower.indexing import check
 from vkml_backend_vulkan.lower.layout import LOCAL, pack, spread, token
 from vkml_backend_vulkan.lower.row_forms import Form
 from vkml_backend_vulkan.shaders.table import TOKENS
@@ -79,7 +81,16 @@ def lower(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> Lowe
         pack(form.rows, form.n, *made.strides),
         (local, int(limits.hardware_divide), width, quads),
     )
-    return Lowered((dispatch,), decision=_why(work, form, local, limits))
+    checks = _checks(work, form, slots, limits)
+    return Lowered((*checks, dispatch), decision=_why(work, form, local, limits))
+
+
+def _checks(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> tuple[Dispatch, ...]:
+    """Give the kernel of its own that checks the indices, where nothing should wait for that."""
+    for call in work.calls:
+        if check_of(call) is Check.APART and call.args[1] >= 0:
+            return check(work.operands[call.args[1]], form.n, slots, limits)
+    return ()
 
 
 def _why(work: Work, form: Form, local: int, limits: Limits) -> Decision:
@@ -182,4 +193,11 @@ def _apply(work: Work, slots: Sequence[Slot], call: Call, places: Sequence[int])
     index = call.args[1]
     of = token(slots, work.operands[index]) if index >= 0 else TOKENS[work.calls[~index].dtype]
     function = {"gather": "row_gather", "scatter_add": "row_scatter"}[call.op]
-    return Apply(f"{function}_{dtype}_{of}", args)
+    checked = CHECKED if _is_checked_elsewhere(call) else ""
+    return Apply(f"{function}_{dtype}_{of}{checked}", args)
+
+
+def _is_checked_elsewhere(call: Call) -> bool:
+    """Whether an earlier step, or a kernel of its own, checks the indices of a call."""
+    inside = call.args[1] < 0 and check_of(call) is Check.APART
+    return check_of(call) is not Check.HERE and not inside

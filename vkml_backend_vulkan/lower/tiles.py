@@ -13,38 +13,39 @@ from vkml_backend_vulkan.lower.launch import each_output
 from vkml_backend_vulkan.lower.layout import pack
 from vkml_core.decisions import Decision
 
-DEPTH: Final = 16
-"""Steps of k that pass through shared memory at a time (tile.glsl)."""
 CHUNK: Final = 512
 """The contract's chunk of k, at whose multiples it may be cut."""
 LEAST_SIDE: Final = 24
 """Rows or columns below which most of a tile would be idle."""
-LEAST_SIDE_OF_SLICES: Final = 8
-"""The same where k is cut into chunks, which one output an invocation would add one by one."""
-LEAST_PRODUCTS: Final = 2**18
+LEAST_SIDE_OF_CHAINS: Final = 8
+"""The same for long sums, which one output an invocation would add one by one."""
+LONG: Final = 128
+LEAST_PRODUCTS: Final = 2**16
 ENOUGH: Final = 256
 """Workgroups that fill a large device; with fewer, chunks of k are computed side by side."""
-FEW: Final = 160
-"""Workgroups below which smaller tiles, and so more of them, are faster on a large device."""
 MOST_SLICES_BYTES: Final = 2**28
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Results of a workgroup."""
+    """Results of a workgroup, those of an invocation (so many rows, 4 columns), and the steps of k
+    that pass through shared memory at a time (tile.glsl).
+    """
 
     rows: int
     columns: int
+    each_rows: int = 4
+    depth: int = 16
 
     @property
     def invocations(self) -> int:
-        """Invocations of the workgroup, each with 4 × 4 results, in a small tile with 2 × 4."""
-        return self.rows * self.columns // (8 if self.rows * self.columns == 1024 else 16)
+        """Invocations of the workgroup."""
+        return self.rows * self.columns // (4 * self.each_rows)
 
     @property
     def shared(self) -> int:
         """Bytes of shared memory: two buffers of both factors, each row one vector longer."""
-        return 2 * DEPTH * (self.rows + 4 + self.columns + 4) * 4
+        return 2 * self.depth * (self.rows + 4 + self.columns + 4) * 4
 
     @property
     def constants(self) -> tuple[int, int]:
@@ -52,11 +53,16 @@ class Tile:
         return self.rows, self.columns
 
     @property
+    def each(self) -> tuple[int, int]:
+        """Give the specialisation constants 17 and 18."""
+        return self.each_rows, self.depth
+
+    @property
     def cost(self) -> float:
         """Time for a result, in terms of its products alone: the rest is reading, which a tile of
         32 × 32 has twice as much of for each result as one of 64 × 64 (timed on an H200).
         """
-        return 1 + 12 * (1 / self.rows + 1 / self.columns)
+        return 1 + 4 * (1 / self.rows + 1 / self.columns)
 
     def count(self, rows: int, columns: int) -> int:
         """Count the tiles of a matrix."""
@@ -66,35 +72,42 @@ class Tile:
         return f"{self.rows} × {self.columns}"
 
 
-SHAPES: Final = (Tile(64, 64), Tile(32, 128), Tile(32, 32))
-"""The largest first, which read least; the last for products that give few tiles."""
-
-
-def fitting(limits: Limits) -> list[Tile]:
-    """List the tiles that a device has room for."""
-    return [t for t in SHAPES if t.invocations <= limits.invocations and t.shared <= limits.shared]
+_SMALLER: Final = (Tile(64, 32), Tile(32, 64), Tile(32, 32), Tile(16, 16, 1, 32))
+SHAPES: Final = (Tile(64, 64, 8), *_SMALLER)
+"""Those of matrix products: the largest first, which read least; the last for products that give
+few tiles, with fewer results and more steps at a time, so that more invocations wait less often.
+"""
+WINDOWS: Final = (Tile(64, 64), *_SMALLER)
+"""Those of convolutions, whose addresses take registers, too."""
 
 
 def tile_of(
-    rows: int, columns: int, depth: int, matrices: int, limits: Limits, *, cut: bool = True
+    rows: int,
+    columns: int,
+    depth: int,
+    matrices: int,
+    limits: Limits,
+    shapes: Sequence[Tile],
+    *,
+    cut: bool = True,
 ) -> Tile | None:
     """Give the tile for a float32 product, or None where it is not worth one: that of the least
-    waste, or the smallest where the workgroups would not fill a device. `cut` tells whether the
-    chunks of k may be workgroups, too.
+    cost and waste among those that fill the device, or the smallest where none does. `cut` tells
+    whether the chunks of k may be workgroups, too.
     """
-    found = fitting(limits)
+    found = [t for t in shapes if t.invocations <= limits.invocations and t.shared <= limits.shared]
     large = rows * columns * depth >= LEAST_PRODUCTS
-    least = LEAST_SIDE_OF_SLICES if cut and depth > CHUNK else LEAST_SIDE
+    least = LEAST_SIDE_OF_CHAINS if cut and depth >= LONG else LEAST_SIDE
     if not found or not large or min(rows, columns) < least:
         return None
-    best = min(found, key=lambda t: t.count(rows, columns) * t.rows * t.columns * t.cost)
-    workgroups = matrices * best.count(rows, columns) * (-(-depth // CHUNK) if cut else 1)
-    return best if workgroups >= FEW else found[-1]
+    chains = matrices * (-(-depth // CHUNK) if cut else 1)
+    full = [t for t in found if chains * t.count(rows, columns) >= limits.filling] or found[-1:]
+    return min(full, key=lambda t: t.count(rows, columns) * t.rows * t.columns * t.cost)
 
 
 def not_tiled(op: str, token: str, product: Sequence[int], limits: Limits) -> Decision:
     """Tell why a product is not computed by tiles."""
-    small = f"{' × '.join(map(str, product))} is too little work for a tile of {SHAPES[-1]}"
+    small = f"{' × '.join(map(str, product))} is too little work for a tile"
     large = min(product[:2]) >= LEAST_SIDE and math.prod(product) >= LEAST_PRODUCTS
     because = f"tiles are for float32, not {token}" if token != "f32" else small
     if token == "f32" and large:

@@ -2,6 +2,7 @@
 // Matrix product of float32 by tiles. With more than one slice, each slice is a chunk of k whose
 // sums go to a plane of their own, to be added up in order by matmul_slices.comp.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 
 layout(push_constant) uniform Push {
@@ -18,19 +19,40 @@ layout(push_constant) uniform Push {
 layout(constant_id = 2) const bool LEFT_ALONG_K = true;
 layout(constant_id = 3) const bool RIGHT_ALONG_K = false;
 layout(constant_id = 6) const bool WHOLE = false; // all tiles and steps of k are
+// Four neighbours are one vector in memory, all inside of the matrix or all outside.
+layout(constant_id = 7) const bool LEFT_IN_FOURS = false;
+layout(constant_id = 8) const bool RIGHT_IN_FOURS = false;
 
 int a_first, b_first;
 
-uint left(int m, int k)
+bool inside(int i, int k, int extent) { return WHOLE || (i < extent && k < depth); }
+
+uvec4 left(int m, int k)
 {
-    return WHOLE || (m < rows && k < depth) ? load_f32(a, a_first + m * a_strides[2] + k * a_strides[3]) : 0u;
+    int at = a_first + m * a_strides[2] + k * a_strides[3];
+    if (LEFT_IN_FOURS) return inside(m, k, rows) ? U32x4(a).v[at >> 2] : uvec4(0u);
+    ivec2 by = LEFT_ALONG_K ? ivec2(0, 1) : ivec2(1, 0);
+    int step = LEFT_ALONG_K ? a_strides[3] : a_strides[2];
+    uvec4 found;
+    [[unroll]] for (int i = 0; i < 4; i++)
+        found[i] = inside(m + i * by.x, k + i * by.y, rows) ? load_f32(a, at + i * step) : 0u;
+    return found;
 }
 
-uint right(int k, int n)
+uvec4 right(int k, int n)
 {
-    return WHOLE || (n < columns && k < depth) ? load_f32(b, b_first + k * b_strides[2] + n * b_strides[3]) : 0u;
+    int at = b_first + k * b_strides[2] + n * b_strides[3];
+    if (RIGHT_IN_FOURS) return inside(n, k, columns) ? U32x4(b).v[at >> 2] : uvec4(0u);
+    ivec2 by = RIGHT_ALONG_K ? ivec2(0, 1) : ivec2(1, 0);
+    int step = RIGHT_ALONG_K ? b_strides[2] : b_strides[3];
+    uvec4 found;
+    [[unroll]] for (int i = 0; i < 4; i++)
+        found[i] = inside(n + i * by.x, k + i * by.y, columns) ? load_f32(b, at + i * step) : 0u;
+    return found;
 }
 
+#define LEFT (LEFT_ALONG_K ? ALONG_K : ACROSS_K)
+#define RIGHT (RIGHT_ALONG_K ? ALONG_K : ACROSS_K)
 #include "tile.glsl"
 #include "tile_grid.glsl"
 
@@ -41,11 +63,12 @@ void main()
     a_first = a_offset + at.z / batch * a_strides[0] + at.z % batch * a_strides[1];
     b_first = b_offset + at.z / batch * b_strides[0] + at.z % batch * b_strides[1];
     multiply(at.xy, slice_first(at.w, slices), slice_last(at.w, slices, depth));
-    ivec2 mine = at.xy + place() * ivec2(EACH, 4);
-    for (int i = 0; i < EACH; i++)
+    [[unroll]] for (int i = 0; i < EACH_ROWS; i++) {
+        ivec2 mine = at.xy + ivec2(row_of(i), first_column());
         for (int j = 0; j < 4; j++)
-            if (WHOLE || (mine.x + i < rows && mine.y + j < columns)) {
-                int to = (at.z * rows + mine.x + i) * columns + mine.y + j;
+            if (WHOLE || (mine.x < rows && mine.y + j < columns)) {
+                int to = (at.z * rows + mine.x) * columns + mine.y + j;
                 PUT(uint(at.w) * count + to, f_canonical(floatBitsToUint(total[i][j])));
             }
+    }
 }

@@ -172,20 +172,19 @@ ROW_KEYS(amin_f32, key_amin_f32, 0x7fffffffu, smaller, number_of_key)
 ROW_KEYS(amax_f16, key_amax_f32, 0x80000000u, larger, number_of_key)
 ROW_KEYS(amin_f16, key_amin_f32, 0x7fffffffu, smaller, number_of_key)
 
-// Indices into a row: the column, once it is found to be one.
-uint row_index(const uvec2 value, const uint n, const uvec2 errors)
-{
-    if (value.y == 0u && value.x < n) return value.x;
-    report(errors, INDEX_OUT_OF_RANGE, value);
-    return 0u;
-}
+// Indices into a row: the column, once it is found to be one; `inside`, where another kernel tells.
+bool row_has(const uvec2 value, const uint n) { return value.y == 0u && value.x < n; }
+uvec2 row_wide(const uint value) { return uvec2(value, is_negative(value) ? 0xffffffffu : 0u); }
+uint row_inside_i64(const uvec2 value, const uint n) { return row_has(value, n) ? value.x : 0u; }
+uint row_inside_i32(const uint value, const uint n) { return row_inside_i64(row_wide(value), n); }
 uint row_index_i64(const uvec2 value, const uint n, const uvec2 errors)
 {
-    return row_index(value, n, errors);
+    if (!row_has(value, n)) report(errors, INDEX_OUT_OF_RANGE, value);
+    return row_inside_i64(value, n);
 }
 uint row_index_i32(const uint value, const uint n, const uvec2 errors)
 {
-    return row_index(uvec2(value, is_negative(value) ? 0xffffffffu : 0u), n, errors);
+    return row_index_i64(row_wide(value), n, errors);
 }
 // An element of what was shared.
 uint row_gather(const uint column)

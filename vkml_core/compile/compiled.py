@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from vkml_core import graph, runtime
 from vkml_core.compile.record import check, trace
-from vkml_core.compile.signature import sign
+from vkml_core.compile.signature import sign_all
 from vkml_core.compile.step import Recorded
 from vkml_core.errors import ArgumentError, ArgumentTypeError
 from vkml_core.shapes import to_int
@@ -47,11 +47,7 @@ class Compiled(Generic[P, R]):
             return self._fn(*args, **kwargs)  # a part of another compiled step
         tensors: list[Tensor] = []
         signature: list[Hashable] = [graph.grad_enabled()]
-        for i, value in enumerate(args):
-            sign(value, tensors, signature, f"argument {i}")
-        for name, value in kwargs.items():
-            signature.append(name)
-            sign(value, tensors, signature, f"argument {name!r}")
+        sign_all(args, kwargs, tensors, signature)
         key = tuple(signature)
         with runtime.lock:
             step = self._found(key)

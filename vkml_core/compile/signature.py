@@ -18,16 +18,27 @@ LEAF, HISTORY, GRADIENT = 1, 2, 3
 """What may be with a tensor that requires a gradient: nothing; a history; a gradient."""
 
 
-def sign(value: Any, tensors: list[Tensor], key: list[Hashable], what: str = "argument") -> None:
-    """Add the tensors in an argument, and what a step depends on besides their values.
+def sign_all(
+    args: Sequence[Any], kwargs: dict[str, Any], tensors: list[Tensor], key: list[Hashable]
+) -> None:
+    """Add the tensors in the arguments of a call, and what a step depends on besides their values.
 
     Raises ArgumentTypeError for what is neither a tensor nor a plain value.
     """
+    for i, value in enumerate(args):
+        if type(value) is Tensor:  # without the name that only errors need
+            _sign_tensor(value, tensors, key)
+        else:
+            sign(value, tensors, key, f"argument {i}")
+    for name, value in kwargs.items():
+        key.append(name)
+        sign(value, tensors, key, f"argument {name!r}")
+
+
+def sign(value: Any, tensors: list[Tensor], key: list[Hashable], what: str = "argument") -> None:
+    """Add what is in one argument as `sign_all` does for all."""
     if isinstance(value, Tensor):
-        node = value.node
-        flag = _flag(value) if node.requires_grad else 0
-        tensors.append(value)
-        key.append((node.shape, node.dtype, node.device, flag))
+        _sign_tensor(value, tensors, key)
     elif isinstance(value, tuple | list):
         key.append((type(value), len(value)))
         for i, v in enumerate(value):
@@ -38,6 +49,13 @@ def sign(value: Any, tensors: list[Tensor], key: list[Hashable], what: str = "ar
             sign(v, tensors, key, f"{what}[{k!r}]")
     else:
         key.append((type(value), _by_value(value, what)))
+
+
+def _sign_tensor(tensor: Tensor, tensors: list[Tensor], key: list[Hashable]) -> None:
+    node = tensor.node
+    flag = _flag(tensor) if node.requires_grad else 0
+    tensors.append(tensor)
+    key.append((node.shape, node.dtype, node.device, flag))
 
 
 def _flag(tensor: Tensor) -> int:

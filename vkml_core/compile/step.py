@@ -63,8 +63,9 @@ class Recorded:
         """
         if list(map(_SERIAL, self._tensors)) != self._serials and not self._take_values():
             return False
-        if any((t._grad is not None) != had for t, had in self._bindings.looked):
-            return False
+        for tensor, had in self._bindings.looked:
+            if (tensor._grad is not None) != had:
+                return False
         return all(feed.holds() for feed in self._feeds)
 
     def _take_values(self) -> bool:

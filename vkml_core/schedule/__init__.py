@@ -8,6 +8,7 @@ from dataclasses import replace
 from vkml_core.backend import Capabilities
 from vkml_core.graph import Node
 from vkml_core.schedule.clean import deduplicate, prune
+from vkml_core.schedule.early import move_up
 from vkml_core.schedule.group import group
 from vkml_core.schedule.hazards import add_barriers
 from vkml_core.schedule.lower import Scheduled, lower
@@ -35,6 +36,8 @@ def schedule(
     if capabilities.fusion:
         plan = group(plan)
     plan = prune(write_in_place(plan))
-    page = capabilities.max_allocation
-    plan = add_barriers(place(plan, alignment=capabilities.alignment, page=page))
+    if capabilities.side_by_side:
+        plan = move_up(plan)
+    page, apart = capabilities.max_allocation, capabilities.side_by_side
+    plan = add_barriers(place(plan, alignment=capabilities.alignment, page=page, apart=apart))
     return replace(lowered, plan=plan)

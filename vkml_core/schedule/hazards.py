@@ -60,23 +60,29 @@ def hazards(plan: Plan) -> Iterator[Conflict]:
         memory.write(step.write, i)
 
 
-def dependencies(plan: Plan, groups: Sequence[range]) -> list[set[int]]:
+def dependencies(plan: Plan, groups: Sequence[range]) -> list[dict[int, set[int]]]:
     """Give for each group of steps the earlier groups that must have finished before it starts,
-    whatever else runs between them or beside them: with the writer of what it reads, and with all
-    that read or wrote the bytes that it overwrites.
+    whatever else runs between them or beside them, each with the slots of the group that are why:
+    those that it reads and that group wrote, and those whose bytes that group read or wrote
+    before.
     """
     memory, readers = _Memory(plan), dict[int, set[int]]()
-    found = []
+    found: list[dict[int, set[int]]] = []
     for i, group in enumerate(groups):
         reads, writes = _accesses(plan, group)
-        needs = {memory.writer.get(s, i) for s in reads}
-        for slot in (lost for write in writes for lost in memory.overwritten(write)):
-            needs |= {memory.writer.get(slot, i), *readers.get(slot, ())}
+        needs: dict[int, set[int]] = {}
+        for slot in reads:
+            needs.setdefault(memory.writer.get(slot, i), set()).add(slot)
+        for write in writes:
+            for lost in memory.overwritten(write):
+                for n in (memory.writer.get(lost, i), *readers.get(lost, ())):
+                    needs.setdefault(n, set()).add(write)
         for slot in reads:
             readers.setdefault(slot, set()).add(i)
         for write in writes:
             memory.write(write, i)
-        found.append(needs - {i})
+        needs.pop(i, None)
+        found.append(needs)
     return found
 
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from dataclasses import replace
+from typing import Final
 
 from vkml_core.plan import Plan, SlotKind
 from vkml_core.schedule.hazards import touched
 
+APART: Final = 256 << 10
+"""Bytes of a TEMP slot up to which it may have memory of its own: a step that takes longer than the
+launch of one reads or writes more."""
+ALL_APART: Final = 8 << 20
+"""The same for all slots together: a plan may take so much more memory, and a GPU's cache has room
+for more. What comes later in the plan shares again."""
 
-def place(plan: Plan, *, alignment: int = 64, page: int | None = None) -> Plan:
+
+def place(plan: Plan, *, alignment: int = 64, page: int | None = None, apart: bool = False) -> Plan:
     """Give TEMP slots arena offsets so that two share bytes only if their lifetimes are apart.
 
     A slot lives from the step that writes it to the last step that reads it. Its bytes are used
@@ -20,17 +28,19 @@ def place(plan: Plan, *, alignment: int = 64, page: int | None = None) -> Plan:
     """
     arena = _Arena(alignment, page)
     finished = finished_before(plan)
+    own = _small(plan) if apart else []
+    offsets = {slot: arena.take(plan.slots[slot].nbytes) for slot in own}
     ends: dict[int, list[int]] = {}
     for slot, last in _last_uses(plan).items():
-        ends.setdefault(last, []).append(slot)
-    offsets: dict[int, int] = {}
+        if slot not in offsets:
+            ends.setdefault(last, []).append(slot)
     released = 0
     for i, step in enumerate(plan.steps):
         while released <= finished[i]:
             for slot in ends.get(released, ()):
                 arena.free(offsets[slot], plan.slots[slot].nbytes)
             released += 1
-        if plan.slots[step.write].kind is SlotKind.TEMP:
+        if plan.slots[step.write].kind is SlotKind.TEMP and step.write not in offsets:
             offsets[step.write] = arena.take(plan.slots[step.write].nbytes)
     slots = tuple(
         replace(s, offset=offsets[s.index]) if s.index in offsets else s for s in plan.slots
@@ -38,6 +48,16 @@ def place(plan: Plan, *, alignment: int = 64, page: int | None = None) -> Plan:
     temp = sum(plan.slots[s].nbytes for s in offsets)
     notes = plan.notes | {"temp_bytes": temp, "arena_bytes": arena.size}
     return replace(plan, slots=slots, arena=arena.size, notes=notes)
+
+
+def _small(plan: Plan) -> list[int]:
+    """Give the TEMP slots that have memory of their own, in the order in which they are written."""
+    found, left = [], ALL_APART
+    for slot in (plan.slots[step.write] for step in plan.steps):
+        if slot.kind is SlotKind.TEMP and slot.nbytes <= min(APART, left):
+            left -= slot.nbytes
+            found.append(slot.index)
+    return found
 
 
 def _last_uses(plan: Plan) -> dict[int, int]:

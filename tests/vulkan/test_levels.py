@@ -1,0 +1,74 @@
+"""Training steps have as many levels as their results need, one after the other, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import needs_vulkan  # noqa: F401
+import pytest
+from vkml_conformance.training import digest
+
+import vkml
+from vkml_backend_vulkan.commands import prepared
+from vkml_backend_vulkan.order import flatten
+from vkml_core import runtime
+from vkml_core.plan import Plan, SlotKind
+from vkml_core.schedule.hazards import add_barriers
+
+if TYPE_CHECKING:
+    from vkml_backend_vulkan.device import VulkanDevice
+
+
+def levels(plan: Plan, device: VulkanDevice) -> int:
+    ready, _, lowered = prepared(device, plan)
+    return 1 + sum(flat.barrier for flat in flatten(ready, lowered))
+
+
+def longest() -> Plan:
+    return max(runtime.cached_plans(), key=lambda plan: len(plan.steps))
+
+
+def without_an_arena(plan: Plan) -> Plan:
+    """Give every TEMP slot bytes of its own, however large."""
+    ends = list(accumulate(-(-s.nbytes // 64) * 64 for s in plan.slots))
+    slots = tuple(
+        replace(s, offset=end - -(-s.nbytes // 64) * 64) if s.kind is SlotKind.TEMP else s
+        for s, end in zip(plan.slots, ends, strict=True)
+    )
+    return add_barriers(replace(plan, slots=slots, arena=ends[-1]))
+
+
+@pytest.mark.parametrize("model", ["mlp", "transformer"])
+def test_nothing_waits_for_memory(name: str, device: VulkanDevice, model: str) -> None:
+    runtime.clear_cache()
+    digest(model, name, 2)
+    plan = longest()
+    assert levels(plan, device) <= levels(without_an_arena(plan), device)
+
+
+def test_the_labels_part_of_a_loss_is_beside_the_network(name: str, device: VulkanDevice) -> None:
+    """A step of two layers: the labels add no level to one with a loss that has none."""
+    runtime.clear_cache()
+    vkml.manual_seed(0)
+    net = vkml.nn.Sequential(vkml.nn.Linear(20, 8), vkml.nn.ReLU(), vkml.nn.Linear(8, 5)).to(name)
+    optimizer = vkml.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x = vkml.randn(16, 20, seed=1, device=name).realize()
+    y = vkml.randint(0, 5, (16,), seed=2, device=name).realize()
+    target = vkml.eye(5, device=name)[y].realize()
+
+    def step(labelled: bool) -> vkml.Tensor:
+        optimizer.zero_grad()
+        logs = vkml.log_softmax(net(x), 1)
+        loss = vkml.nll_loss(logs, y) if labelled else -(logs * target).sum() / 16.0
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    found = []
+    for labelled in (False, True):
+        runtime.clear_cache()
+        vkml.compile(step)(labelled).item()
+        found.append(levels(longest(), device))
+    assert found[1] <= found[0] + 1  # a label is looked up by a kernel of its own
