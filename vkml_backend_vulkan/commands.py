@@ -16,6 +16,7 @@ from vkml_backend_vulkan.dispatch import Lowered
 from vkml_backend_vulkan.failures import first_error
 from vkml_backend_vulkan.forecast import Forecast, check_allocations, forecast, shortage
 from vkml_backend_vulkan.layout import Layout, can_fail
+from vkml_backend_vulkan.lower.arrange import Run
 from vkml_backend_vulkan.memory import Buffer, Mirror, exchange
 from vkml_backend_vulkan.numbers import Numbers
 from vkml_backend_vulkan.recorded import Recorded
@@ -199,11 +200,15 @@ def prepared(
     device: VulkanDevice, plan: Plan, linked: bool = True
 ) -> tuple[Plan, Mapping[int, int], tuple[Lowered, ...]]:
     """Lower a plan, with shadows of its STATE slots where it may stop halfway."""
-    lower, limits = device.kernels.lowered, device.physical.limits
-    lowered = lower(plan, limits, linked=linked)
+    kernels, limits = device.kernels, device.physical.limits
+    runs: tuple[Run, ...] = ()
+    if linked:
+        plan, runs = kernels.arranged(plan, limits, device.physical.max_allocation)
+    lower = partial(kernels.lowered, limits=limits, linked=linked, runs=runs)
+    lowered = lower(plan)
     if any(s.kind is SlotKind.STATE for s in plan.slots) and (
         any(map(can_fail, lowered)) or len(pieces(plan, lowered, device.kind)) > 1
     ):
         plan, shadows = shadowed(plan)
-        return plan, shadows, lower(plan, limits, linked=linked)
+        return plan, shadows, lower(plan)
     return plan, {}, lowered

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vkml_backend_vulkan.dispatch import Limits, Lower, Lowered
+from vkml_backend_vulkan.free_ranges import ALIGNMENT
 from vkml_backend_vulkan.link.emit import is_fused, module
-from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused
+from vkml_backend_vulkan.lower import LOWER, OPS, epilogue, fused, rows
+from vkml_backend_vulkan.lower.arrange import Run, arranged
 from vkml_backend_vulkan.lower.checks import with_checks
 from vkml_backend_vulkan.lower.merge import merged
+from vkml_backend_vulkan.lower.row_groups import Uses, can_fail, work_of
 from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
 from vkml_backend_vulkan.pipeline import Modules, shipped_module
 from vkml_core.errors import UnsupportedOpError
@@ -26,8 +29,17 @@ class Kernels:
     lower: Mapping[Kind, Lower]
     modules: Modules
 
-    def lowered(self, plan: Plan, limits: Limits, *, linked: bool = True) -> tuple[Lowered, ...]:
+    def arranged(self, plan: Plan, limits: Limits, page: int) -> tuple[Plan, tuple[Run, ...]]:
+        """Give the plan in the order in which its steps are merged, and the runs of steps that
+        kernels for rows do. No slot crosses a multiple of `page`.
+        """
+        return arranged(plan, limits, alignment=ALIGNMENT, page=page)
+
+    def lowered(
+        self, plan: Plan, limits: Limits, *, linked: bool = True, runs: Sequence[Run] = ()
+    ) -> tuple[Lowered, ...]:
         """Lower each step, each call to a shipped kernel of its own unless kernels may be `linked`.
+        `runs` are what `arranged` gave.
 
         Raises UnsupportedOpError listing all that is missing.
         """
@@ -38,12 +50,17 @@ class Kernels:
                 'move the tensors to the CPU with .to("cpu")'
             )
         plan = with_checks(plan)
-        runs = merged(plan) if linked else {}
+        uses = Uses.of(plan)
+        whole = {i: low for run in runs for i, low in _whole_rows(plan, run, uses, limits)}
+        pairs = merged(plan, whole) if linked else {}
         cut = fused.cut if linked else first_call
         return tuple(
-            self._run(i, runs[i], plan.slots, limits)
-            if i in runs
-            else self._lowered(step, plan.slots, limits, cut)
+            whole.get(i)
+            or (
+                self._run(i, pairs[i], plan.slots, limits)
+                if i in pairs
+                else self._lowered(step, plan.slots, limits, cut)
+            )
             for i, step in enumerate(plan.steps)
         )
 
@@ -76,6 +93,18 @@ class Kernels:
         if len(step.calls) > 1:
             return fused.lower(fused.Work.of(step), slots, limits)
         return self.lower[REGISTRY[step.calls[0].op].kind](step, slots, limits)
+
+
+def _whole_rows(plan: Plan, run: Run, uses: Uses, limits: Limits) -> Iterator[tuple[int, Lowered]]:
+    """Lower the steps of a run in the place of the first that can fail, which is then named, or
+    of the last one.
+    """
+    work = work_of(plan, run.steps, uses)
+    done = Done(work.calls, work.operands, tuple(slot for slot, _ in work.writes))
+    lowered = rows.lower(work, run.form, plan.slots, limits)
+    at = next((i for i in run.steps if can_fail(plan.steps[i])), run.steps[-1])
+    yield from ((i, Lowered(())) for i in run.steps)
+    yield at, replace(lowered, merged=done, steps=run.steps)
 
 
 def modules(name: str) -> bytes:

@@ -13,6 +13,7 @@ import needs_vulkan  # noqa: F401
 
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.kernels import Kernels
+from vkml_backend_vulkan.lower.arrange import Run
 from vkml_core.ops.spec import Kind
 from vkml_core.plan import Operand, Plan, Slot, Step
 
@@ -125,7 +126,13 @@ _TABLE: dict[Kind, Callable[[Step, Sequence[Slot], Limits], Lowered]] = {
 class OneByOne(Kernels):
     """Kernels of one operation each: no two steps become one."""
 
-    def lowered(self, plan: Plan, limits: Limits, *, linked: bool = False) -> tuple[Lowered, ...]:
+    def arranged(self, plan: Plan, limits: Limits, page: int) -> tuple[Plan, tuple[Run, ...]]:
+        """Leave the plan as it is."""
+        return plan, ()
+
+    def lowered(
+        self, plan: Plan, limits: Limits, *, linked: bool = False, runs: Sequence[Run] = ()
+    ) -> tuple[Lowered, ...]:
         """Lower each step by itself."""
         return Kernels.lowered(self, plan, limits, linked=False)
 

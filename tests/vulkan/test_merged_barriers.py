@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
@@ -15,10 +15,9 @@ from vkml_conformance.graphs import graph_check
 from vkml_conformance.training import digest
 
 import vkml
-from vkml_backend_vulkan.dispatch import ERRORS, Dispatch
+from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered
 from vkml_backend_vulkan.kernels import shipped
-from vkml_backend_vulkan.lower.fused import is_alone
-from vkml_backend_vulkan.lower.merge import merged
+from vkml_backend_vulkan.lower.arrange import Run
 from vkml_backend_vulkan.order import flatten
 from vkml_core import runtime
 from vkml_core.plan import Plan, Slot, SlotKind
@@ -36,6 +35,8 @@ class Kernel:
 
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
+    made: set[int] = field(default_factory=set)
+    """Slots that it writes, or keeps to itself."""
     dispatches: list[tuple[int, Dispatch]] = field(default_factory=list)
     """Each with how many barriers come before it."""
 
@@ -77,25 +78,42 @@ def overlap(some: set[Bytes], others: set[Bytes]) -> bool:
     return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in some for b in others)
 
 
-def places(plan: Plan) -> list[int]:
+def places(lowered: Sequence[Lowered]) -> list[int]:
     """Give the step in whose place each step runs."""
-    found = list(range(len(plan.steps)))
-    for at, work in merged(plan).items():
-        if work is not None:
-            first = at - len(work.writes) + 1 if not is_alone(work.calls[0]) else at
-            found[first : first + len(work.writes)] = [at] * len(work.writes)
+    found = list(range(len(lowered)))
+    for at, low in enumerate(lowered):
+        for i in low.steps or ():
+            found[i] = at
     return found
 
 
-def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
+def is_inside(plan: Plan, low: Lowered, slot: int) -> bool:
+    """Whether a kernel keeps to itself what its steps write to a slot."""
+    stored = low.merged.writes if low.merged is not None else (slot,)
+    readers = {i for i, step in enumerate(plan.steps) if slot in {o.slot for o in step.operands}}
+    if slot in stored:
+        return False
+    assert plan.slots[slot].kind is SlotKind.TEMP and low.steps is not None
+    assert readers <= set(low.steps), "what others read is stored"
+    return True
+
+
+def kernels(plan: Plan, runs: Sequence[Run], device: VulkanDevice) -> list[Kernel]:
     made: dict[int, Kernel] = {}
-    for i, at in enumerate(places(plan)):
+    limits = device.physical.limits
+    lowered = shipped().lowered(plan, limits, runs=runs)
+    for i, at in enumerate(places(lowered)):
         step, kernel = plan.steps[i], made.setdefault(at, Kernel())
         reads = {o.slot for o in step.operands if 0 not in o.view.shape}
-        kernel.reads |= reads - kernel.writes
-        kernel.writes.add(step.write)
+        kernel.reads |= reads - kernel.made
+        kernel.made.add(step.write)
+        if not is_inside(plan, lowered[at], step.write):
+            kernel.writes.add(step.write)
+    for kernel in (made[i] for run in runs for i in run.steps if i in made):
+        reads, writes = ({place(plan.slots[s]) for s in k} for k in (kernel.reads, kernel.writes))
+        assert not overlap(reads, writes), "rows are read where rows are written"
     level = 0
-    for flat in flatten(plan, shipped().lowered(plan, device.physical.limits)):
+    for flat in flatten(plan, lowered):
         level += flat.barrier
         made[flat.step].dispatches.append((level, flat.dispatch))
     return [made[i] for i in sorted(made) if made[i].dispatches]  # the others have nothing to do
@@ -104,7 +122,9 @@ def kernels(plan: Plan, device: VulkanDevice) -> list[Kernel]:
 def check(plan: Plan, device: VulkanDevice) -> int:
     """Compare every two kernels; give how many barriers there are."""
     verify(plan)
-    every = kernels(plan, device)
+    physical = device.physical
+    plan, runs = shipped().arranged(plan, physical.limits, physical.max_allocation)
+    every = kernels(plan, runs, device)
     for kernel in every:
         levels = [level for level, d in kernel.dispatches if not only_reports(kernel, d)]
         assert all(a < b for a, b in pairwise(levels)), "each dispatch waits for the last"

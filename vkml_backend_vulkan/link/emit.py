@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vkml_backend_vulkan.link import epilogue
+from vkml_backend_vulkan.link import epilogue, rows
 from vkml_backend_vulkan.link.linker import Body, Linker
 from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
@@ -14,17 +14,20 @@ FRAME: Final = "fused.elementwise"
 _ENDLESS: Final = 2**31 - 1
 """The extent of the outermost axis, which is never left."""
 _RANK: Final = 4
+_OTHERS: Final = {epilogue.PREFIX: epilogue.module, rows.PREFIX: rows.module}
+"""What makes the modules whose names begin otherwise."""
 
 
 def is_fused(name: str) -> bool:
     """Whether a module is made when it is needed, and not a file."""
-    return name.startswith((PREFIX, epilogue.PREFIX))
+    return name.startswith((PREFIX, *_OTHERS))
 
 
 def module(name: str) -> bytes:
     """Make a module by its name. Raises ValueError if it does not tell what to make."""
-    if name.startswith(epilogue.PREFIX):
-        return epilogue.module(name)
+    for prefix, make in _OTHERS.items():
+        if name.startswith(prefix):
+            return make(name)
     program = parse(name)
     writer = _Writer(program)
     hooks = {

@@ -84,7 +84,7 @@ def _framed(dispatch: Dispatch) -> Dispatch:
 
 
 @dataclass(slots=True)
-class _Addresses:
+class Addresses:
     """Numbers of addresses; what is at one place has one number."""
 
     found: list[Pointer] = field(default_factory=list)
@@ -102,7 +102,7 @@ def _describe(
     """Give the epilogue and its addresses, or None where it cannot be one. Operands of the head
     are its own matter.
     """
-    addresses = _Addresses()
+    addresses = Addresses()
     stores = tuple(
         Store(TOKENS[work.calls[k].dtype], k, addresses.number(Pointer(slot, 0)))
         for slot, k in work.writes
@@ -112,7 +112,7 @@ def _describe(
     numbers = [s.index for s in slots if s.kind is SlotKind.SCALAR]
     mine = [o.slot for o in given if o.slot in numbers]
     operands = [
-        _number(o, slots, addresses, numbers[numbers.index(min(mine)) :])
+        number(o, slots, addresses, numbers[numbers.index(min(mine)) :])
         if o.slot in mine
         else _source(o, slots, addresses)
         for o in given
@@ -128,10 +128,10 @@ def _describe(
     return Epilogue(head, stores, sources, calls), addresses.found
 
 
-def _number(
+def number(
     operand: Operand,
     slots: Sequence[Slot],
-    addresses: _Addresses,
+    addresses: Addresses,
     numbers: Sequence[int],
 ) -> Source:
     """Describe a host number: those of one kernel share the address of the first of `numbers`."""
@@ -141,7 +141,7 @@ def _number(
     return Source(token(slots, operand), offset, address, (1, 1, 0))
 
 
-def _source(operand: Operand, slots: Sequence[Slot], addresses: _Addresses) -> Source | None:
+def _source(operand: Operand, slots: Sequence[Slot], addresses: Addresses) -> Source | None:
     """Describe an operand, unless it is strided along two axes that do not become one."""
     view, slot = operand.view, slots[operand.slot]
     base = view.offset // QUAD * QUAD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import PUSH_BYTES, Dispatch, Limits, Lowered, Pointer
@@ -36,6 +36,23 @@ class Work:
     def of(step: Step) -> Work:
         """Give the work of a step."""
         return Work(step.calls, step.operands, ((step.write, len(step.calls) - 1),))
+
+    def then(self, new: Work) -> Work:
+        """Give this work and what comes after it, which takes its results as they are."""
+        made = dict(self.writes)
+        outer = [o for o in new.operands if o.slot not in made]
+        operands = {o: i for i, o in enumerate(dict.fromkeys((*self.operands, *outer)))}
+        shift = len(self.calls)
+
+        def argument(a: int) -> int:
+            if a < 0:
+                return a - shift
+            operand = new.operands[a]
+            return ~made[operand.slot] if operand.slot in made else operands[operand]
+
+        calls = tuple(replace(c, args=tuple(map(argument, c.args))) for c in new.calls)
+        writes = tuple((slot, k + shift) for slot, k in new.writes)
+        return Work((*self.calls, *calls), tuple(operands), (*self.writes, *writes))
 
     @property
     def shape(self) -> Shape:

@@ -13,10 +13,11 @@ from vkml_backend_vulkan.lower.launch import (
     Read,
     each_output,
     read,
+    read_operand,
 )
 from vkml_backend_vulkan.lower.layout import only_call, pack, padded, to_rank_4
 from vkml_backend_vulkan.shaders.table import TOKENS
-from vkml_core.plan import Slot, Step
+from vkml_core.plan import Operand, Slot, Step
 from vkml_core.shapes import MAX_RANK, Shape, contiguous_strides, size
 
 SHORT_LINE: Final = 16
@@ -40,16 +41,16 @@ def gather(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     """Pick elements along an axis; an index outside it is reported, here or by another kernel."""
     x, index, call, axis = read(step, 0, slots), read(step, 1, slots), only_call(step), _axis(step)
     count, token, kind = size(call.shape), TOKENS[call.dtype], _token(index, slots)
-    check = check_of(call)
+    where = check_of(call)
     push = pack(
         *(*x.without(axis), x.strides[axis], *index.without()),
         *(count, *to_rank_4(call.shape, 1), x.shape[axis]),
     )
-    ending, errors = _reporting(check is Check.HERE)
+    ending, errors = _reporting(where is Check.HERE)
     pointers = (x.pointer, index.pointer, Pointer(step.write, 0), *errors)
     module = f"index.gather.{token}.{kind}{ending}"
     picking = each_output(module, count, pointers, push, limits, token)
-    apart = _check(index, kind, x.shape[axis], limits) if check is Check.APART else ()
+    apart = _check(index, kind, x.shape[axis], limits) if where is Check.APART else ()
     return Lowered((*apart, *picking))
 
 
@@ -122,6 +123,14 @@ def scatter(step: Step, slots: Sequence[Slot], limits: Limits, lines: Lines) -> 
         before = _check(index, kind, lines.extents[lines.axis], limits)
     adding = each_output(module, count, pointers, pack(*geometry, lines.axis), limits, token)
     return Lowered((*before, *adding), (padded(SPAN_BYTES * count),) if marked else ())
+
+
+def check(
+    operand: Operand, bound: int, slots: Sequence[Slot], limits: Limits
+) -> tuple[Dispatch, ...]:
+    """Check indices by a kernel of their own."""
+    index = read_operand(operand, slots)
+    return _check(index, _token(index, slots), bound, limits)
 
 
 def _check(index: Read, kind: str, bound: int, limits: Limits) -> tuple[Dispatch, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Limits, Pointer
 from vkml_backend_vulkan.lower.layout import grid, local_size, operands, to_rank_4
-from vkml_core.plan import Slot, SlotKind, Step
+from vkml_core.plan import Operand, Slot, SlotKind, Step
 from vkml_core.shapes import MAX_RANK, Shape
 
 PER_WORD: Final = {"f16": 2, "b8": 4}
@@ -30,8 +30,12 @@ class Read:
 
 
 def read(step: Step, argument: int, slots: Sequence[Slot]) -> Read:
-    """Describe the argument of the step's only call. A host number is one element."""
-    operand = operands(step)[argument]
+    """Describe the argument of the step's only call."""
+    return read_operand(operands(step)[argument], slots)
+
+
+def read_operand(operand: Operand, slots: Sequence[Slot]) -> Read:
+    """Describe an operand. A host number is one element."""
     view, pointer = operand.view, Pointer(operand.slot, 0)
     shape = to_rank_4(view.shape, 1)
     if slots[operand.slot].kind is SlotKind.SCALAR or 0 in view.shape:

@@ -7,8 +7,7 @@ What a step hands to the next one stays in registers, and is stored too where ot
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Sequence
 from typing import Final
 
 from vkml_backend_vulkan.lower import epilogue
@@ -28,9 +27,10 @@ MOST_CALLS: Final = 32
 """Calls of one kernel."""
 
 
-def merged(plan: Plan) -> dict[int, Work | None]:
+def merged(plan: Plan, taken: Container[int] = ()) -> dict[int, Work | None]:
     """Find what one kernel can do: its work by one of the steps that it is for, and None for the
-    others, which do nothing. Steps that a single shipped kernel does are left out.
+    others, which do nothing. Steps that a single shipped kernel does are left out, and so are
+    those that are `taken`.
 
     A head's kernel runs in the place of the head, which takes most of the time. So a step joins
     it only if all that it has to wait for has been waited for there. Other kernels run in the
@@ -40,7 +40,7 @@ def merged(plan: Plan) -> dict[int, Work | None]:
     needs = _needs(plan)
     for i, step in enumerate(plan.steps):
         work = Work.of(step)
-        if not size(work.shape) or not is_possible(work, plan.slots):
+        if i in taken or not size(work.shape) or not is_possible(work, plan.slots):
             continue
         first = next(reversed(found), i)
         before = found.get(first)
@@ -105,7 +105,7 @@ def _joined(plan: Plan, work: Work, i: int, given: Step) -> Work | None:
         return None
     if any(_disturbs(plan, step.write, earlier) for earlier in run):
         return None
-    joined = _append(work, Work.of(step), made)
+    joined = work.then(Work.of(step))
     return joined if is_possible(joined, plan.slots) else None
 
 
@@ -147,19 +147,3 @@ def _share_bytes(a: Slot, b: Slot) -> bool:
     if a.offset is None or b.offset is None:
         return False
     return a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
-
-
-def _append(work: Work, new: Work, made: dict[int, int]) -> Work:
-    outer = [o for o in new.operands if o.slot not in made]
-    operands = {o: i for i, o in enumerate(dict.fromkeys((*work.operands, *outer)))}
-    shift = len(work.calls)
-
-    def argument(a: int) -> int:
-        if a < 0:
-            return a - shift
-        operand = new.operands[a]
-        return ~made[operand.slot] if operand.slot in made else operands[operand]
-
-    calls = tuple(replace(c, args=tuple(map(argument, c.args))) for c in new.calls)
-    writes = tuple((slot, k + shift) for slot, k in new.writes)
-    return Work((*work.calls, *calls), tuple(operands), (*work.writes, *writes))

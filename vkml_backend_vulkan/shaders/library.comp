@@ -122,6 +122,7 @@ ivec4 run_along(
     for (uint i = 0u; i < 4u; i++) found[i] = int(offset + along_axis(first + i, inner, extent, stride));
     return found;
 }
+#include "rows.glsl"
 
 void prepare_powers() { fill_powers(); }
 void main() {}

@@ -9,7 +9,6 @@ from typing import Final
 from vkml_core.ops.spec import REGISTRY, Kind
 from vkml_core.plan import Plan, SlotKind, Step
 from vkml_core.schedule.group import can_fail
-from vkml_core.schedule.hazards import touched
 
 SMALL: Final = 256 << 10
 """Bytes that a step reads and writes up to which it moves: it takes no longer than the launch of
@@ -32,7 +31,7 @@ def move_up(plan: Plan) -> Plan:
     run, inside = -1, set[int]()
     for i, step in enumerate(plan.steps):
         if early[i]:
-            made[step.write] = max((made.get(s, -1) for s in touched(step)), default=-1)
+            made[step.write] = max((made.get(s, -1) for s in _read(step)), default=-1)
             places.append(ends.get(made[step.write], -1))
             continue
         if not _goes_on(step, inside):
@@ -41,6 +40,13 @@ def move_up(plan: Plan) -> Plan:
         made[step.write], ends[run] = run, i
         places.append(i)
     return replace(plan, steps=tuple(plan.steps[i] for i in _by(places)))
+
+
+def _read(step: Step) -> set[int]:
+    """Give the slots of a step's operands, empty ones too: a plan's steps come after what they
+    read whether or not there is anything in it.
+    """
+    return {operand.slot for operand in step.operands}
 
 
 def _by(places: Sequence[int]) -> list[int]:
@@ -62,13 +68,11 @@ def _early(plan: Plan) -> list[bool]:
 
 def _goes_on(step: Step, made: set[int]) -> bool:
     """Whether a step does something element by element with what was just made."""
-    return REGISTRY[step.calls[0].op].kind is Kind.ELEMENTWISE and not made.isdisjoint(
-        touched(step)
-    )
+    return REGISTRY[step.calls[0].op].kind is Kind.ELEMENTWISE and not made.isdisjoint(_read(step))
 
 
 def _is_movable(plan: Plan, step: Step) -> bool:
-    slots = [plan.slots[s] for s in (step.write, *touched(step))]
+    slots = [plan.slots[s] for s in (step.write, *_read(step))]
     return (
         sum(s.nbytes for s in slots) <= SMALL
         and slots[0].kind is SlotKind.TEMP
@@ -81,6 +85,6 @@ def _depths(plan: Plan) -> Iterator[int]:
     """Give how many steps have to run one after the other until each has."""
     made: dict[int, int] = {}
     for step in plan.steps:
-        depth = 1 + max((made.get(s, 0) for s in touched(step)), default=0)
+        depth = 1 + max((made.get(s, 0) for s in _read(step)), default=0)
         made[step.write] = depth
         yield depth

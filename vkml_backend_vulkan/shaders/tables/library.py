@@ -27,6 +27,8 @@ def _functions() -> Iterator[str]:
         if not elementwise.fails(op, operands[-1]):
             yield _scalar(call_name(op, operands[-1], result), operands, result, expression)
             yield _quad(op, call_name(op, operands[-1], result), operands, result)
+            if op in LONG:
+                yield _once(call_name(op, operands[-1], result), operands, result)
     for source, row in cast.EXPRESSIONS.items():
         for result, expression in row.items():
             name = call_name("cast", source, result)
@@ -46,6 +48,13 @@ def _quad(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
     if op in LONG:
         return head + _in_turn(op, f"call_{name}", "abc"[: len(operands)], result)
     return head + f"{{ return quad({', '.join(one.format(f'{i}u') for i in range(4))}); }}\n"
+
+
+def _once(name: str, operands: tuple[str, ...], result: str) -> str:
+    """Give the function for values of whole rows, as rows.glsl says."""
+    given = ", ".join(f"const {_ONE[t]} {x}" for t, x in zip(operands, "abc", strict=False))
+    done = f"call_{name}({', '.join('abc'[: len(operands)])})"
+    return f"{_ONE[result]} once_{name}(const uint turn, {given}) {{ ROW_ONCE({done}, turn); }}\n"
 
 
 def _of_parts(name: str, operands: tuple[str, ...]) -> str:
@@ -72,6 +81,15 @@ def _in_turn(op: str, call: str, letters: str, result: str) -> str:
     )
 
 
+RESULTS: Final = {
+    call_name(op, operands[-1], result): result
+    for op, operands, result, _ in elementwise.expressions()
+} | {
+    call_name("cast", source, result): result
+    for source, row in cast.EXPRESSIONS.items()
+    for result in row
+}
+"""The dtype token of what each function gives."""
 MODULES: Final[dict[str, Module]] = {
     "library": Module("library.comp", code="".join(_functions()), linked=True),
     "fused.elementwise": Module("fused.comp", linked=True),
