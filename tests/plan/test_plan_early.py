@@ -17,6 +17,7 @@ from vkml_core.schedule import schedule
 from vkml_core.schedule.early import SMALL, move_up
 from vkml_core.schedule.hazards import touched
 from vkml_core.shapes import Shape
+from vkml_core.verify import verify
 
 
 def ops(plan: Plan) -> list[str]:
@@ -45,6 +46,15 @@ def test_what_needs_nothing_comes_first_and_its_readers_with_it() -> None:
     ]
     assert ops(plan_of(roots, fusion=True).plan)[:4] == ["cumsum"] * 4
     assert ops(early(roots))[:3] == ["sign", "sum", "cumsum"]
+
+
+def test_what_reads_nothing_comes_after_it_all_the_same() -> None:
+    """An empty operand is no reason to wait, but a plan's steps are in order."""
+    empty = build.cumsum(leaf(0, 8), axis=0)
+    roots = [deep(leaf(8)), empty, build.cumsum(build.sum(empty, axes=(0,)), axis=0)]
+    plan = early(roots)
+    verify(plan)
+    assert ops(plan).index("sum") > ops(plan).index("cumsum")
 
 
 def test_an_update_stays_with_the_gradient_that_it_goes_on_with() -> None:

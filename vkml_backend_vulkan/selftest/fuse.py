@@ -4,8 +4,8 @@ An fma that is made of a product and a sum fails where the product is not a floa
 of wider numbers fails where they are rounded twice, at the ties of float32. Both are seen at what
 products lack, and at the ends of the range.
 
-Terms and results that are subnormal are left out: NVIDIA's driver flushes them in an fma, though not
-in a sum or a product. The first phases that use it stay away from them.
+Terms and results that are subnormal are left out: NVIDIA's driver flushes them in an fma, though
+not in a sum or a product. The first phases that use it stay away from them.
 """
 
 from __future__ import annotations

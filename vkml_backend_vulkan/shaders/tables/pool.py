@@ -11,7 +11,6 @@ QUADS: Final = ".quads"
 """The end of the name of a kernel that has four results side by side at a time."""
 HOOKED: Final = (
     *("pool.max_pool2d.f32", "pool.avg_pool2d.f32", "pool.max_pool2d_input_grad.f32"),
-    "pool.max_pool2d_input_grad.f32.winners",
     *(f"pool.{op}.f32{QUADS}" for op in ("max_pool2d", "max_pool2d_input_grad")),
 )
 """Modules that have a frame."""
@@ -25,10 +24,6 @@ MODULES: Final[dict[str, Module]] = {
     **{
         f"pool.{op}.{t}": _module(op, t)
         for op in ("max_pool2d", "avg_pool2d", "max_pool2d_input_grad")
-        for t in _FLOATS
-    },
-    **{
-        f"pool.max_pool2d_input_grad.{t}.winners": _module("max_pool2d_input_grad", t, "WINNERS")
         for t in _FLOATS
     },
     **{
