@@ -113,20 +113,20 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("product", "matrices", "tile"),
+    ("product", "chains", "tile"),
     [
         ((4096, 4096, 4096), 1, (64, 64)),
         ((32, 65536, 27), 1, (32, 64)),  # 64 rows would be half empty
         ((65536, 32, 27), 1, (64, 32)),
-        ((32, 27, 65536), 1, (32, 32)),
+        ((32, 27, 65536), 128, (32, 32)),
         ((64, 128, 784), 1, (16, 16)),  # few workgroups
         ((64, 64, 64), 1, (16, 16)),
         ((64, 64, 64), 256, (64, 64)),
         ((96, 96, 64), 256, (32, 32)),
     ],
 )
-def test_which_tile(product: tuple[int, int, int], matrices: int, tile: tuple[int, int]) -> None:
-    found = tile_of(*product, matrices, LARGE, SHAPES)
+def test_which_tile(product: tuple[int, int, int], chains: int, tile: tuple[int, int]) -> None:
+    found = tile_of(*product, chains, LARGE, SHAPES)
     assert found is not None and (found.rows, found.columns) == tile
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,8 @@ def test_names_that_tell_nothing_are_refused() -> None:
 
 
 def test_rows_are_held() -> None:
-    for n in range(2, 4097):
-        width, quads = rows.held(n)
+    for n, many in product(range(2, 4097), (1, 1 << 20)):
+        width, quads = rows.held(n, many)
         assert n <= 4 * width * quads, "there is room for all of it"
         assert width == 1 or n > 2 * width * quads, "and half of the room would not do"
         assert width & (width - 1) == 0 and quads & (quads - 1) == 0

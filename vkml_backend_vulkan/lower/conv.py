@@ -9,6 +9,7 @@ from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Point
 from vkml_backend_vulkan.lower.launch import Read, each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
 from vkml_backend_vulkan.lower.tiles import (
+    CHUNK,
     WINDOWS,
     Tile,
     add_slices,
@@ -53,8 +54,8 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     channels = attrs.groups, weight[1], weight[0] // attrs.groups
     product = _product(call, b.shape, channels[1:], size(kernel))
     push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
-    cut = call.op == "conv2d_weight_grad"
-    tile = tile_of(*product, attrs.groups, limits, WINDOWS, cut=cut)
+    chains = _chains(call.op, product[2], size(kernel))
+    tile = tile_of(*product, attrs.groups * chains, limits, WINDOWS)
     if tile is not None and dtype == "f32":
         return _by_tiles(step, tile, kernel, product, (a, b), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
@@ -75,6 +76,13 @@ def _product(call: Call, b: Shape, channels: Shape, taps: int) -> tuple[int, int
     return (outputs, columns, inputs * taps) if call.op == "conv2d" else (inputs, columns, outputs)
 
 
+def _chains(op: str, depth: int, taps: int) -> int:
+    """Count the sums that can be computed side by side and added in order: chunks of pixels, or
+    taps.
+    """
+    return {"conv2d_weight_grad": -(-depth // CHUNK), "conv2d_input_grad": taps}.get(op, 1)
+
+
 def _by_tiles(
     step: Step,
     tile: Tile,
@@ -84,11 +92,10 @@ def _by_tiles(
     push: tuple[int, ...],
     limits: Limits,
 ) -> Lowered:
-    """Launch the tiles of all groups; the long chains of weight gradients may be cut."""
+    """Launch the tiles of all groups; the long chains of gradients may be cut."""
     call, out = only_call(step), Pointer(step.write, 0)
     tiles, count = call.attrs.groups * tile.count(*product[:2]), size(call.shape)
-    cut = call.op == "conv2d_weight_grad"
-    parts = slices(tiles, product[2], count) if cut else 1
+    parts = slices(tiles, _chains(call.op, product[2], size(kernel)), count)
     target = out if parts == 1 else Pointer(~0, 0)
     multiply = Dispatch(
         f"conv.{call.op}.tile",

@@ -14,6 +14,7 @@ from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.lower.launch import Read, each_output, in_fours, read
 from vkml_backend_vulkan.lower.layout import only_call, pack, padded, spread
 from vkml_backend_vulkan.lower.tiles import (
+    CHUNK,
     SHAPES,
     Tile,
     add_slices,
@@ -34,8 +35,8 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     a, b, call = read(step, 0, slots), read(step, 1, slots), only_call(step)
     token, out = TOKENS[call.dtype], Pointer(step.write, 0)
     batch, rows, depth, columns = *a.shape[1:], b.shape[3]
-    product, matrices = (rows, columns, depth), a.shape[0] * batch
-    tile = tile_of(*product, matrices, limits, SHAPES) if token == "f32" else None
+    product, chains = (rows, columns, depth), a.shape[0] * batch * -(-depth // CHUNK)
+    tile = tile_of(*product, chains, limits, SHAPES) if token == "f32" else None
     if tile is not None:
         return _by_tiles(tile, a, b, out, limits)
     why = not_tiled("matmul", token, product, limits)
@@ -51,7 +52,7 @@ def _by_tiles(tile: Tile, a: Read, b: Read, out: Pointer, limits: Limits) -> Low
     columns = b.shape[3]
     count = outer * batch * rows * columns
     tiles = outer * batch * tile.count(rows, columns)
-    parts = slices(tiles, depth, count)
+    parts = slices(tiles, -(-depth // CHUNK), count)
     target = out if parts == 1 else Pointer(~0, 0)
     push = pack(*a.without(), *b.without(), count, *a.shape[:3], columns, depth, parts)
     whole = not (rows % tile.rows or columns % tile.columns or depth % tile.depth)

@@ -29,26 +29,29 @@ MOST_CALLS: Final = 64
 MOST_LONG: Final = 8
 """Long functions in one kernel, whose code is there for each quad."""
 WHOLE, STEPS = "whole rows", "a kernel a step"
-HELD: Final = ((128, 32, 1), (256, 32, 2), (512, 64, 2), (1024, 128, 2), (2048, 256, 2))
+HELD: Final = ((128, 16, 2), (256, 32, 2), (512, 64, 2), (1024, 128, 2), (2048, 256, 2))
 """(elements up to which, invocations that hold a row, quads that each has); shorter rows have
 fewer invocations."""
 LONGEST: Final = (4096, 256, 4)
 """The same for rows so long that no other will do."""
 FEW: Final = 1 << 15
-"""Invocations up to which workgroups are small: more of them, and their barriers are cheap."""
+"""Invocations up to which workgroups are small: more of them, and their barriers are cheap. So many
+elements in short rows are held by as many invocations as can be."""
 _WORD_BYTES: Final = 4
 _LANES: Final = 32
 _CHUNK: Final = 1024
 
 
-def held(n: int) -> tuple[int, int]:
+def held(n: int, rows: int) -> tuple[int, int]:
     """Give the invocations that hold a row of `n` elements, and the quads of each.
 
-    >>> held(10), held(1000)
-    ((4, 1), (128, 2))
+    >>> held(10, 64), held(10, 1 << 20), held(1000, 64)
+    ((4, 1), (2, 2), (128, 2))
     """
     _, width, quads = next((each for each in HELD if n <= each[0]), LONGEST)
-    while quads == 1 and width > 1 and n <= QUAD * width // 2:
+    if n * rows <= FEW and n <= QUAD * _LANES:
+        width, quads = width * quads, 1
+    while width > 1 and n <= QUAD * quads * width // 2:
         width //= 2
     return width, quads
 
@@ -59,7 +62,7 @@ def takes(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> bool
     """
     return (
         form.n <= LONGEST[0]
-        and held(form.n)[0] <= limits.invocations
+        and held(form.n, form.rows)[0] <= limits.invocations
         and len(work.calls) <= MOST_CALLS
         and sum(call.op in LONG for call in work.calls) <= MOST_LONG
         and len(set(_indices(work, form))) <= 1
@@ -71,7 +74,7 @@ def takes(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> bool
 def lower(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> Lowered:
     """Lower what `takes` takes."""
     made = _described(work, form, slots)
-    width, quads = held(form.n)
+    width, quads = held(form.n, form.rows)
     local = max(width, min(LOCAL if form.rows * width > FEW else _LANES, limits.invocations))
     errors = (Pointer(ERRORS, 0),) if made.program.fails else ()
     dispatch = Dispatch(
@@ -94,7 +97,7 @@ def _checks(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> tu
 
 
 def _why(work: Work, form: Form, local: int, limits: Limits) -> Decision:
-    width, quads = held(form.n)
+    width, quads = held(form.n, form.rows)
     op = next(c.op for c in work.calls if REGISTRY[c.op].kind is not Kind.ELEMENTWISE)
     because = (
         f"{len(work.calls)} calls over {form.rows} rows of {form.n}, at most {LONGEST[0]}: "
@@ -155,7 +158,9 @@ def _described(work: Work, form: Form, slots: Sequence[Slot]) -> _Described:
             found = _source(o, form, slots, addresses)
         places.append(sources.setdefault(found, len(sources)))
     calls = tuple(_apply(work, slots, call, places) for call in work.calls)
-    program = Rows(stores, tuple(source for source, _ in sources), calls, held(form.n)[1])
+    program = Rows(
+        stores, tuple(source for source, _ in sources), calls, held(form.n, form.rows)[1]
+    )
     strides = [across for source, across in sources if source.stride == OWN_STRIDE]
     return _Described(program, addresses.found, strides)
 

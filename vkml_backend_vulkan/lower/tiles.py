@@ -82,25 +82,17 @@ WINDOWS: Final = (Tile(64, 64), *_SMALLER)
 
 
 def tile_of(
-    rows: int,
-    columns: int,
-    depth: int,
-    matrices: int,
-    limits: Limits,
-    shapes: Sequence[Tile],
-    *,
-    cut: bool = True,
+    rows: int, columns: int, depth: int, chains: int, limits: Limits, shapes: Sequence[Tile]
 ) -> Tile | None:
-    """Give the tile for a float32 product, or None where it is not worth one: that of the least
-    cost and waste among those that fill the device, or the smallest where none does. `cut` tells
-    whether the chunks of k may be workgroups, too.
+    """Give the tile for float32 products, or None where they are not worth one: that of the least
+    cost and waste among those that fill the device, or the smallest where none does. `chains` are
+    the sums for each result that can be computed side by side, of all matrices.
     """
     found = [t for t in shapes if t.invocations <= limits.invocations and t.shared <= limits.shared]
     large = rows * columns * depth >= LEAST_PRODUCTS
-    least = LEAST_SIDE_OF_CHAINS if cut and depth >= LONG else LEAST_SIDE
+    least = LEAST_SIDE_OF_CHAINS if depth >= LONG else LEAST_SIDE
     if not found or not large or min(rows, columns) < least:
         return None
-    chains = matrices * (-(-depth // CHUNK) if cut else 1)
     full = [t for t in found if chains * t.count(rows, columns) >= limits.filling] or found[-1:]
     return min(full, key=lambda t: t.count(rows, columns) * t.rows * t.columns * t.cost)
 
@@ -124,11 +116,10 @@ def by_tiles(op: str, tile: Tile, tiles: int, parts: int, depth: int, limits: Li
     return decision(op, chose, (other, ONE_OUTPUT), because, limits, **need)
 
 
-def slices(tiles: int, depth: int, count: int) -> int:
-    """Give the number of parts of k that are computed side by side: all its chunks, or one."""
-    chunks = -(-depth // CHUNK)
-    fits = 4 * count * chunks <= MOST_SLICES_BYTES
-    return chunks if tiles < ENOUGH and fits else 1
+def slices(tiles: int, chains: int, count: int) -> int:
+    """Give the number of sums for each result that are computed side by side: all, or one."""
+    fits = 4 * count * chains <= MOST_SLICES_BYTES
+    return chains if tiles < ENOUGH and fits else 1
 
 
 def add_slices(parts: int, count: int, out: Pointer, limits: Limits) -> tuple[Dispatch, ...]:

@@ -41,7 +41,7 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
     return found;
 }
 
-// Writes sums (channels × places of a batch) of the tile at `corner` as images.
+// Writes sums (channels × places of a batch) of a tile as images, into the plane of its slice.
 #define PUT_IMAGES(SUMS, CORNER, SIZE, CHANNELS) \
     int plane = SIZE.x * SIZE.y; \
     [[unroll]] for (int j = 0; j < 4; j++) { \
@@ -50,6 +50,6 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
         [[unroll]] for (int i = 0; i < EACH_ROWS; i++) { \
             int m = CORNER.x + row_of(i); \
             if (m < CHANNELS && image < batch) \
-                PUT(first + m * plane, sum_bits(SUMS[i][j])); \
+                PUT(uint(CORNER.w) * count + first + m * plane, sum_bits(SUMS[i][j])); \
         } \
     }

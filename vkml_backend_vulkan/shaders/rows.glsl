@@ -15,8 +15,8 @@ const uint ROW_CHUNKS = HELD / ROW_CHUNK;  // at most four
 const uint ROW_SUMS = HELD > ROW_LANES ? ROW_LANES * ROW_CHUNKS : 1u;  // of lanes, if they add up
 
 shared uvec4 row_elements[QUADS * gl_WorkGroupSize.x];
-shared uint row_keys[gl_WorkGroupSize.x];
-shared uint row_lanes[ROW_SUMS * (gl_WorkGroupSize.x / WIDTH)];
+shared uvec4 row_keys[(gl_WorkGroupSize.x + 3u) / 4u];
+shared uvec4 row_lanes[(ROW_SUMS * (gl_WorkGroupSize.x / WIDTH) + 3u) / 4u];
 shared uint row_chunks[ROW_CHUNKS * (gl_WorkGroupSize.x / WIDTH)];
 shared uint row_results[2u * (gl_WorkGroupSize.x / WIDTH)];
 
@@ -71,27 +71,32 @@ uint row_element(const uint column)
 }
 
 // Sums (rule 16). A sum that starts from +0 and its first term: that term, but never -0.
-float first_term(const uint x) { return uintBitsToFloat(x == 0x80000000u ? 0u : x); }
-float row_tree(const float lanes[ROW_LANES])
+vec4 first_terms(const uvec4 x) { return uintBitsToFloat(mix(x, uvec4(0u), equal(x, uvec4(0x80000000u)))); }
+// The sum of 32 lanes: each with the one 16 on, then 8, 4, 2 and 1.
+float row_tree(const vec4 lanes[ROW_LANES / 4u])
 {
-    float v[16];
-    [[unroll]] for (uint i = 0u; i < 16u; i++) v[i] = lanes[i] + lanes[i + 16u];
-    [[unroll]] for (uint i = 0u; i < 8u; i++) v[i] = v[i] + v[i + 8u];
-    [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] = v[i] + v[i + 4u];
-    return (v[0] + v[2]) + (v[1] + v[3]);
+    vec4 v[4];
+    [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] = lanes[i] + lanes[i + 4u];
+    vec4 a = v[0] + v[2], b = v[1] + v[3];
+    vec4 four = a + b;
+    return (four.x + four.z) + (four.y + four.w);
 }
 float row_folded(const uint first)
 {
-    float lanes[ROW_LANES];
-    [[unroll]] for (uint i = 0u; i < ROW_LANES; i++) lanes[i] = uintBitsToFloat(row_lanes[first + i]);
+    vec4 lanes[ROW_LANES / 4u];
+    [[unroll]] for (uint i = 0u; i < ROW_LANES / 4u; i++)
+        lanes[i] = uintBitsToFloat(row_lanes[first / 4u + i]);
     return row_tree(lanes);
 }
 // Rows with an element for each lane, or none.
 uint row_short_sum()
 {
-    float lanes[ROW_LANES];
-    [[unroll]] for (uint i = 0u; i < ROW_LANES; i++)
-        lanes[i] = i < HELD ? first_term(row_element(min(i, HELD - 1u))) : 0.0;
+    vec4 lanes[ROW_LANES / 4u];
+    uint first = row_number() * HELD / 4u;
+    [[unroll]] for (uint i = 0u; i < ROW_LANES / 4u; i++) {
+        lanes[i] = vec4(0.0);
+        if (4u * i < HELD) lanes[i] = first_terms(row_elements[first + i]);
+    }
     barrier();
     return f_canonical(floatBitsToUint(row_tree(lanes)));
 }
@@ -106,10 +111,11 @@ uint row_sum_f32()
     if (HELD <= ROW_LANES) return row_short_sum();
     for (uint lane = row_place(); lane < ROW_LANES * ROW_CHUNKS; lane += WIDTH) {
         uint first = lane / ROW_LANES * ROW_CHUNK + lane % ROW_LANES;
-        float sum = first_term(row_element(first));
+        float sum = first_terms(uvec4(row_element(first))).x;
         for (uint i = ROW_LANES; i < ROW_CHUNK; i += ROW_LANES)
             sum = sum + uintBitsToFloat(row_element(first + i));
-        row_lanes[row_number() * ROW_SUMS + lane] = floatBitsToUint(sum);
+        uint at = row_number() * ROW_SUMS + lane;
+        row_lanes[at / 4u][at % 4u] = floatBitsToUint(sum);
     }
     barrier();
     uint first = row_number() * ROW_SUMS;
@@ -143,25 +149,29 @@ uint sum_of(const uint a, const uint b) { return a + b; }
         return found; \
     } \
     uint row_both_##NAME(const uint a, const uint b) { return COMBINE(a, b); } \
+    uint row_four_##NAME(const uint a, const uvec4 q) \
+    { return COMBINE(COMBINE(a, q.x), COMBINE(COMBINE(q.y, q.z), q.w)); } \
     uint row_##NAME(const uint mine) \
     { \
         uint whole = NEUTRAL, first = row_number() * WIDTH; \
-        row_keys[gl_LocalInvocationIndex] = mine; \
+        uint me = gl_LocalInvocationIndex; \
+        row_keys[me / 4u][me % 4u] = mine; \
         barrier(); \
         if (WIDTH <= ROW_LANES) { \
-            for (uint i = 0u; i < WIDTH; i++) whole = COMBINE(whole, row_keys[first + i]); \
+            if (WIDTH < 4u) for (uint i = first; i < first + WIDTH; i++) whole = COMBINE(whole, row_keys[i / 4u][i % 4u]); \
+            else for (uint i = 0u; i < WIDTH / 4u; i++) whole = row_four_##NAME(whole, row_keys[first / 4u + i]); \
             barrier(); \
             return RESULT(whole); \
         } \
         for (uint lane = row_place(); lane < ROW_LANES; lane += WIDTH) { \
-            uint found = NEUTRAL; \
-            for (uint i = lane; i < WIDTH; i += ROW_LANES) \
-                found = COMBINE(found, row_keys[first + i]); \
-            row_lanes[row_number() * ROW_SUMS + lane] = found; \
+            uint found = NEUTRAL, at = row_number() * ROW_SUMS + lane; \
+            for (uint i = first + lane; i < first + WIDTH; i += ROW_LANES) \
+                found = COMBINE(found, row_keys[i / 4u][i % 4u]); \
+            row_lanes[at / 4u][at % 4u] = found; \
         } \
         barrier(); \
-        first = row_number() * ROW_SUMS; \
-        [[unroll]] for (uint i = 0u; i < ROW_LANES; i++) whole = COMBINE(whole, row_lanes[first + i]); \
+        first = row_number() * ROW_SUMS / 4u; \
+        [[unroll]] for (uint i = 0u; i < ROW_LANES / 4u; i++) whole = row_four_##NAME(whole, row_lanes[first + i]); \
         return RESULT(whole); \
     }
 ROW_KEYS(sum_i32, key_i32, 0u, sum_of, key_i32)
