@@ -16,7 +16,7 @@ from tests.vulkan.single import Source, judge, judge_case, plan_of, result
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.lower import matmul
-from vkml_backend_vulkan.lower.tiles import SHAPES, WINDOWS, Tile, tile_of
+from vkml_backend_vulkan.lower.tiles import SHAPES, WINDOWS, Product, Tile, tile_of
 from vkml_core.backend import Device
 from vkml_core.ops.spec import Kind
 from vkml_core.shapes import View
@@ -121,17 +121,16 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
         ((32, 27, 65536), 128, (32, 32)),
         ((64, 128, 784), 1, (16, 16)),  # few workgroups
         ((64, 64, 64), 1, (16, 16)),
-        ((64, 64, 64), 256, (64, 64)),
-        ((96, 96, 64), 256, (32, 32)),
+        ((4096, 128, 784), 2, (64, 32)),  # no slices to be added
     ],
 )
 def test_which_tile(product: tuple[int, int, int], chains: int, tile: tuple[int, int]) -> None:
-    found = tile_of(*product, chains, LARGE, SHAPES)
+    found = tile_of(Product(*product, chains=chains), LARGE, SHAPES)
     assert found is not None and (found.rows, found.columns) == tile
 
 
 def test_which_tile_where_workgroups_run_one_by_one() -> None:
-    found = tile_of(64, 128, 784, 1, replace(LARGE, filling=1), SHAPES)
+    found = tile_of(Product(64, 128, 784), replace(LARGE, filling=1), SHAPES)
     assert found is not None and (found.rows, found.columns) == (64, 64)
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Lower, Lowered, Pointer
+from vkml_backend_vulkan.lower.elementwise import launch
 from vkml_backend_vulkan.lower.launch import Read, each_output, read
 from vkml_backend_vulkan.lower.layout import only_call, operands, pack, padded, spread, token
 from vkml_backend_vulkan.lower.tiles import (
     CHUNK,
     WINDOWS,
+    Product,
     Tile,
     add_slices,
     by_tiles,
@@ -52,11 +54,10 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     kernel = getattr(attrs, "kernel", b.shape[2:])
     weight = call.shape if call.op == "conv2d_weight_grad" else b.shape
     channels = attrs.groups, weight[1], weight[0] // attrs.groups
-    product = _product(call, b.shape, channels[1:], size(kernel))
+    product = _product(call, b.shape, channels, size(kernel))
     push = *window(attrs, image, kernel), *a.without(), *b.without(), count, a.shape[0], *channels
-    chains = _chains(call.op, product[2], size(kernel))
-    tile = tile_of(*product, attrs.groups * chains, limits, WINDOWS)
-    if tile is not None and dtype == "f32":
+    tile = tile_of(product, limits, WINDOWS) if dtype == "f32" else None
+    if tile is not None:
         return _by_tiles(step, tile, kernel, product, (a, b), push, limits)
     pointers = (a.pointer, b.pointer, Pointer(step.write, 0))
     name = f"conv.{call.op}.{dtype}"
@@ -64,67 +65,75 @@ def convolution(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     return Lowered(each_output(name, count, pointers, pack(*push, 1), limits, dtype), decision=why)
 
 
-def _product(call: Call, b: Shape, channels: Shape, taps: int) -> tuple[int, int, int]:
-    """Give rows, columns and depth of the matrix product that a convolution is for each group.
-
-    That of conv2d_input_grad is the product for one tap. `b` is the shape of the second operand.
+def _product(call: Call, b: Shape, channels: Shape, taps: int) -> Product:
+    """Give the matrix product that a convolution is for each group. That of conv2d_input_grad is
+    the product for one tap. `b` is the shape of the second operand.
     """
-    inputs, outputs = channels
+    groups, inputs, outputs = channels
     if call.op == "conv2d_weight_grad":
-        return outputs, inputs * taps, b[0] * size(b[2:])
+        depth = b[0] * size(b[2:])
+        return Product(outputs, inputs * taps, depth, groups, -(-depth // CHUNK))
     columns = call.shape[0] * size(call.shape[2:])
-    return (outputs, columns, inputs * taps) if call.op == "conv2d" else (inputs, columns, outputs)
-
-
-def _chains(op: str, depth: int, taps: int) -> int:
-    """Count the sums that can be computed side by side and added in order: chunks of pixels, or
-    taps.
-    """
-    return {"conv2d_weight_grad": -(-depth // CHUNK), "conv2d_input_grad": taps}.get(op, 1)
+    if call.op == "conv2d":
+        return Product(outputs, columns, inputs * taps, groups)
+    return Product(inputs, columns, outputs, groups, taps)
 
 
 def _by_tiles(
     step: Step,
     tile: Tile,
     kernel: Shape,
-    product: tuple[int, int, int],
+    product: Product,
     sources: tuple[Read, Read],
     push: tuple[int, ...],
     limits: Limits,
 ) -> Lowered:
     """Launch the tiles of all groups; the long chains of gradients may be cut."""
     call, out = only_call(step), Pointer(step.write, 0)
-    tiles, count = call.attrs.groups * tile.count(*product[:2]), size(call.shape)
-    parts = slices(tiles, _chains(call.op, product[2], size(kernel)), count)
+    tiles, count = product.matrices * tile.count(*product[:2]), size(call.shape)
+    parts = slices(tiles, product.chains, count)
+    scratch = [padded(4 * count * parts)] if parts > 1 else []
     target = out if parts == 1 else Pointer(~0, 0)
+    turned, second = _second(call.op, sources[1], Pointer(~len(scratch), 0), limits)
+    if turned:
+        scratch.append(padded(4 * size(sources[1].shape)))
     multiply = Dispatch(
         f"conv.{call.op}.tile",
         spread(tiles * parts, limits),
-        (sources[0].pointer, sources[1].pointer, target),
+        (sources[0].pointer, second, target),
         pack(*push, parts),
         (
-            tile.invocations,
-            0,
-            *kernel,
-            *tile.constants,
-            *push[:WINDOW],
-            int(_in_fours(call.op, sources[1])),
-            *tile.each,
+            *(tile.invocations, 0, *kernel, *tile.constants, *push[:WINDOW]),
+            *(int(_in_fours(call.op, sources[1])), *tile.each),
         ),
     )
-    scratch = () if parts == 1 else (padded(4 * count * parts),)
-    why = by_tiles(call.op, tile, tiles, parts, product[2], limits)
-    return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)
+    added = add_slices(parts, count, out, limits)
+    why = by_tiles(call.op, tile, tiles, parts, product.depth, limits)
+    return Lowered((*turned, multiply, *added), tuple(scratch), why)
+
+
+def _second(
+    op: str, weights: Read, scratch: Pointer, limits: Limits
+) -> tuple[tuple[Dispatch, ...], Pointer]:
+    """Give where the second operand is, and what puts it there: input gradients read weights of
+    one tap side by side, which else lie as far apart as a filter is large.
+    """
+    if op != "conv2d_input_grad":
+        return (), weights.pointer
+    order = 2, 3, 0, 1
+    shape, strides = (tuple(s[i] for i in order) for s in (weights.shape, weights.strides))
+    view = View(shape, strides, weights.offset)
+    return launch("cast.f32.f32", shape, scratch, [(weights.pointer, view)], limits), scratch
 
 
 def _in_fours(op: str, second: Read) -> bool:
     """Tell whether the tiles can read the second operand in vectors: weights by the taps of a
-    filter, gradients by the pixels of an image.
+    filter, or by inputs where they are turned; gradients by the pixels of an image.
     """
-    inner = {"conv2d": 1, "conv2d_weight_grad": 2}.get(op)
-    if inner is None:
-        return False
     shape, strides = second.shape, second.strides
+    if op == "conv2d_input_grad":
+        return not shape[1] % 4
+    inner = {"conv2d": 1, "conv2d_weight_grad": 2}[op]
     is_whole = View(shape[inner:], strides[inner:]).is_contiguous
     apart = size(shape[inner:]), second.offset, *strides[:inner]
     return is_whole and not any(n % 4 for n in apart)

@@ -16,6 +16,7 @@ from vkml_backend_vulkan.lower.layout import only_call, pack, padded, spread
 from vkml_backend_vulkan.lower.tiles import (
     CHUNK,
     SHAPES,
+    Product,
     Tile,
     add_slices,
     by_tiles,
@@ -35,8 +36,8 @@ def lower(step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
     a, b, call = read(step, 0, slots), read(step, 1, slots), only_call(step)
     token, out = TOKENS[call.dtype], Pointer(step.write, 0)
     batch, rows, depth, columns = *a.shape[1:], b.shape[3]
-    product, chains = (rows, columns, depth), a.shape[0] * batch * -(-depth // CHUNK)
-    tile = tile_of(*product, chains, limits, SHAPES) if token == "f32" else None
+    product = Product(rows, columns, depth, a.shape[0] * batch, -(-depth // CHUNK))
+    tile = tile_of(product, limits, SHAPES) if token == "f32" else None
     if tile is not None:
         return _by_tiles(tile, a, b, out, limits)
     why = not_tiled("matmul", token, product, limits)

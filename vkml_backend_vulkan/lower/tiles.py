@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Pointer
 from vkml_backend_vulkan.lower.choice import ONE_OUTPUT, SLICES, TILES, decision
@@ -23,6 +23,8 @@ LONG: Final = 128
 LEAST_PRODUCTS: Final = 2**16
 ENOUGH: Final = 256
 """Workgroups that fill a large device; with fewer, chunks of k are computed side by side."""
+ADDED: Final = 1.15
+"""How much longer a product takes whose slices have to be added up."""
 MOST_SLICES_BYTES: Final = 2**28
 
 
@@ -81,26 +83,44 @@ WINDOWS: Final = (Tile(64, 64), *_SMALLER)
 """Those of convolutions, whose addresses take registers, too."""
 
 
-def tile_of(
-    rows: int, columns: int, depth: int, chains: int, limits: Limits, shapes: Sequence[Tile]
-) -> Tile | None:
-    """Give the tile for float32 products, or None where they are not worth one: that of the least
-    cost and waste among those that fill the device, or the smallest where none does. `chains` are
-    the sums for each result that can be computed side by side, of all matrices.
+class Product(NamedTuple):
+    """Products of matrices (rows × depth, depth × columns), whose sums over k are so many chains
+    that can be computed side by side and then added up in order.
     """
+
+    rows: int
+    columns: int
+    depth: int
+    matrices: int = 1
+    chains: int = 1
+
+
+def tile_of(product: Product, limits: Limits, shapes: Sequence[Tile]) -> Tile | None:
+    """Give the tile for float32 products, or None where they are not worth one: that of the least
+    cost and waste among those that fill the device, or the smallest where none does.
+    """
+    rows, columns, depth, matrices, chains = product
     found = [t for t in shapes if t.invocations <= limits.invocations and t.shared <= limits.shared]
     large = rows * columns * depth >= LEAST_PRODUCTS
     least = LEAST_SIDE_OF_CHAINS if depth >= LONG else LEAST_SIDE
     if not found or not large or min(rows, columns) < least:
         return None
-    full = [t for t in found if chains * t.count(rows, columns) >= limits.filling] or found[-1:]
-    return min(full, key=lambda t: t.count(rows, columns) * t.rows * t.columns * t.cost)
+
+    def tiles(tile: Tile) -> int:
+        return matrices * tile.count(rows, columns)
+
+    def cost(tile: Tile) -> float:
+        added = ADDED if chains > 1 and tiles(tile) < ENOUGH else 1
+        return tiles(tile) * tile.rows * tile.columns * tile.cost * added
+
+    full = [t for t in found if chains * tiles(t) >= limits.filling] or found[-1:]
+    return min(full, key=cost)
 
 
-def not_tiled(op: str, token: str, product: Sequence[int], limits: Limits) -> Decision:
+def not_tiled(op: str, token: str, product: Product, limits: Limits) -> Decision:
     """Tell why a product is not computed by tiles."""
-    small = f"{' × '.join(map(str, product))} is too little work for a tile"
-    large = min(product[:2]) >= LEAST_SIDE and math.prod(product) >= LEAST_PRODUCTS
+    small = f"{' × '.join(map(str, product[:3]))} is too little work for a tile"
+    large = min(product[:2]) >= LEAST_SIDE and math.prod(product[:3]) >= LEAST_PRODUCTS
     because = f"tiles are for float32, not {token}" if token != "f32" else small
     if token == "f32" and large:
         because = "the device's workgroups are too small for tiles"

@@ -10,7 +10,9 @@
 #include "conv_push.glsl"
 #include "conv_tile.glsl"
 
-int weight; // the element of the second operand of this tap
+// The second operand is the weights in another order: (tap, output, input), so that inputs lie side
+// by side.
+int weight; // the element of it where this group and tap begin
 
 // The place that sees pixel n with a tap.
 ivec3 seen_by(int n, ivec2 tap)
@@ -21,11 +23,11 @@ ivec3 seen_by(int n, ivec2 tap)
 
 uvec4 left(int m, int k)
 {
+    int at = weight + k * inputs + m;
+    if (SECOND_IN_FOURS) return m < inputs && k < outputs ? U32x4(b).v[at >> 2] : uvec4(0u);
     uvec4 found;
-    [[unroll]] for (int i = 0; i < 4; i++) {
-        int at = weight + m * b_strides[1] + (k + i) * b_strides[0];
-        found[i] = m < inputs && k + i < outputs ? load(b, at) : 0u;
-    }
+    [[unroll]] for (int i = 0; i < 4; i++)
+        found[i] = m + i < inputs && k < outputs ? load(b, at + i) : 0u;
     return found;
 }
 
@@ -45,13 +47,13 @@ void turn_to(int i, int n)
 {
     ivec2 tap = ivec2(i / KERNEL_X, i % KERNEL_X);
     int first = group * outputs;
-    weight = b_offset + first * b_strides[0] + tap.x * b_strides[2] + tap.y * b_strides[3];
+    weight = (i * groups * outputs + first) * inputs;
     ivec3 s = seen_by(n, tap);
     real = s.x < batch && inside(s.yz, places(window));
     image = a_offset + s.x * a_strides[0] + first * a_strides[1] + s.y * a_strides[2] + s.z * a_strides[3];
 }
 
-#define LEFT DOWN_K
+#define LEFT ACROSS_K
 #define RIGHT DOWN_K
 #include "tile.glsl"
 #include "tile_grid.glsl"

@@ -3,7 +3,8 @@
 // neighbours are read and results written.
 layout(constant_id = 2) const int KERNEL_Y = 1;
 layout(constant_id = 3) const int KERNEL_X = 1;
-// Four neighbours along k of the second operand are one vector in memory.
+// Four neighbours of the second operand (along k, for input gradients beside it) are one vector in
+// memory.
 layout(constant_id = 16) const bool SECOND_IN_FOURS = false;
 const int TAPS = KERNEL_Y * KERNEL_X;
 
