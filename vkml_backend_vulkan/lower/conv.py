@@ -76,7 +76,7 @@ def _product(call: Call, b: Shape, channels: Shape, taps: int) -> Product:
     columns = call.shape[0] * size(call.shape[2:])
     if call.op == "conv2d":
         return Product(outputs, columns, inputs * taps, groups)
-    return Product(inputs, columns, outputs, groups, taps)
+    return Product(inputs, columns, outputs, groups)
 
 
 def _by_tiles(
@@ -88,7 +88,7 @@ def _by_tiles(
     push: tuple[int, ...],
     limits: Limits,
 ) -> Lowered:
-    """Launch the tiles of all groups; the long chains of gradients may be cut."""
+    """Launch the tiles of all groups; the long chains of weight gradients may be cut."""
     call, out = only_call(step), Pointer(step.write, 0)
     tiles, count = product.matrices * tile.count(*product[:2]), size(call.shape)
     parts = slices(tiles, product.chains, count)

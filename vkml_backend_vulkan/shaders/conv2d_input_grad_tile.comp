@@ -1,7 +1,6 @@
 #version 450
 // Gradient of a convolution's images, float32, by tiles: for each tap the product of its weights
-// (inputs × outputs) and the gradients that it saw (outputs × pixels), the taps added in order. With
-// slices, each is a tap, whose products go to a plane of their own, as in matmul_tile.comp.
+// (inputs × outputs) and the gradients that it saw (outputs × pixels), the taps added in order.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #define DTYPE_F32
@@ -77,12 +76,11 @@ void end_tap(int corner, int i)
 void main()
 {
     ivec2 size = window.image;
-    ivec4 at = tile_grid(groups, inputs, batch * size.x * size.y, slices);
+    ivec4 at = tile_grid(groups, inputs, batch * size.x * size.y, 1);
     if (at.z >= groups) return;
     group = at.z;
     int pixel = at.y + spot(0, COLUMNS, RIGHT).x;
-    int steps = (outputs + DEPTH - 1) / DEPTH, step = 0, tap = at.w;
-    int end = slices == 1 ? steps * TAPS : steps;
+    int steps = (outputs + DEPTH - 1) / DEPTH, step = 0, tap = 0, end = steps * TAPS;
     begin();
     [[unroll]] for (int r = 0; r < EACH_ROWS; r++) gradient[r] = vec4(0.0);
     turn_to(tap, pixel);

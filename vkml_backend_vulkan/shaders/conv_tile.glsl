@@ -42,7 +42,7 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
     return found;
 }
 
-// Writes sums (channels × places of a batch) of a tile as images, into the plane of its slice.
+// Writes sums (channels × places of a batch) of a tile as images.
 #define PUT_IMAGES(SUMS, CORNER, SIZE, CHANNELS) \
     int plane = SIZE.x * SIZE.y; \
     [[unroll]] for (int j = 0; j < 4; j++) { \
@@ -51,6 +51,6 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
         [[unroll]] for (int i = 0; i < EACH_ROWS; i++) { \
             int m = CORNER.x + row_of(i); \
             if (m < CHANNELS && image < batch) \
-                PUT(uint(CORNER.w) * count + first + m * plane, sum_bits(SUMS[i][j])); \
+                PUT(first + m * plane, sum_bits(SUMS[i][j])); \
         } \
     }
