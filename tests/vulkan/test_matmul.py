@@ -74,6 +74,13 @@ def test_every_tile(device: Device, tile: Tile, monkeypatch: pytest.MonkeyPatch)
         judge(device, "matmul", None, *turned)
 
 
+@pytest.mark.parametrize("slices", [63, 64, 65, 129])
+def test_many_slices(device: Device, slices: int) -> None:
+    """Last ones with a part of a chunk, and results that are no multiple of a workgroup's."""
+    k = 512 * slices - 300
+    judge(device, "matmul", None, rough("a", 9, k), rough("b", k, 11))
+
+
 def test_tiles_of_transposed_matrices(device: Device) -> None:
     a, b = rough("a", 513, 70), rough("b", 66, 513)
     left, right = (Source(x, View.of(x.shape).permute((1, 0))) for x in (a, b))

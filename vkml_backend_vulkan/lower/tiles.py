@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from vkml_backend_vulkan.dispatch import Dispatch, Limits, Pointer
 from vkml_backend_vulkan.lower.choice import ONE_OUTPUT, SLICES, TILES, decision
 from vkml_backend_vulkan.lower.launch import each_output
-from vkml_backend_vulkan.lower.layout import pack
+from vkml_backend_vulkan.lower.layout import pack, spread
 from vkml_core.decisions import Decision
 
 CHUNK: Final = 512
@@ -25,6 +25,10 @@ ENOUGH: Final = 256
 """Workgroups that fill a large device; with fewer, chunks of k are computed side by side."""
 ADDED: Final = 1.15
 """How much longer a product takes whose slices have to be added up."""
+MANY_SLICES: Final = 64
+"""Slices from which on a workgroup reads them side by side (matmul_many_slices.comp)."""
+RESULTS: Final = 32
+"""Results of such a workgroup."""
 MOST_SLICES_BYTES: Final = 2**28
 
 
@@ -146,5 +150,9 @@ def add_slices(parts: int, count: int, out: Pointer, limits: Limits) -> tuple[Di
     """Add up the planes of scratch buffer 0 in order; nothing where there is only one."""
     if parts == 1:
         return ()
-    sums, push = Pointer(~0, 0), pack(count, parts)
-    return each_output("matmul.slices", count, (sums, out), push, limits, "f32")
+    pointers, push = (Pointer(~0, 0), out), pack(count, parts)
+    if parts < MANY_SLICES:
+        return each_output("matmul.slices", count, pointers, push, limits, "f32")
+    local = min(256, limits.invocations) // RESULTS * RESULTS
+    groups = spread(-(-count // RESULTS), limits)
+    return (Dispatch("matmul.slices.many", groups, pointers, push, (local,)),)

@@ -10,7 +10,7 @@ from vkml_backend_vulkan.shaders.tables import conv, matmul, pool, reduce
 
 _ALL: Final = matmul.MODULES | conv.MODULES | pool.MODULES | reduce.MODULES
 HOOKED: Final = (
-    *("matmul.f32", "matmul.tile", "matmul.slices"),
+    *("matmul.f32", "matmul.tile", "matmul.slices", "matmul.slices.many"),
     *(f"conv.{op}.{kernel}" for op in conv.TILED for kernel in ("f32", "tile")),
     *pool.HOOKED,
     *(f"reduce.{op}.f32{end}" for op in reduce.REDUCTIONS for end in ("", reduce.REST)),

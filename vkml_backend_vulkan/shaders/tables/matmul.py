@@ -9,4 +9,8 @@ from vkml_backend_vulkan.shaders.table import Module
 MODULES: Final[dict[str, Module]] = {
     f"matmul.{t}": Module("matmul.comp", {f"DTYPE_{t.upper()}": "1"})
     for t in ("f32", "f16", "i32", "i64")
-} | {"matmul.tile": Module("matmul_tile.comp"), "matmul.slices": Module("matmul_slices.comp")}
+} | {
+    "matmul.tile": Module("matmul_tile.comp"),
+    "matmul.slices": Module("matmul_slices.comp"),
+    "matmul.slices.many": Module("matmul_many_slices.comp"),
+}
