@@ -148,12 +148,16 @@ def test_what_fills_a_device(device: VulkanDevice) -> None:
 
 def test_which_kernel() -> None:
     assert modules(4, 8192, 8) == ["matmul.f32"]
-    assert modules(8, 4096, 8) == ["matmul.tile", "matmul.slices"]  # else each is one long chain
+    assert modules(8, 4096, 8) == [
+        "matmul.tile.fours",
+        "matmul.slices",
+    ]  # else each is one long chain
     assert modules(8, 64, 4096) == ["matmul.f32"]
-    assert modules(2048, 512, 2048) == ["matmul.tile"]
-    assert modules(128, 4096, 128) == ["matmul.tile", "matmul.slices"]
+    assert modules(2048, 512, 2048) == ["matmul.tile.fours"]
+    assert modules(2048, 512, 2047) == ["matmul.tile"]
+    assert modules(128, 4096, 128) == ["matmul.tile.fours", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
-    assert modules(2048, 512, 2048, small) == ["matmul.tile"]
+    assert modules(2048, 512, 2048, small) == ["matmul.tile.fours"]
     for none in (replace(small, invocations=32), replace(small, shared=8192)):
         assert modules(2048, 512, 2048, none) == ["matmul.f32"]
     assert modules(0, 5, 3) == []

@@ -21,6 +21,7 @@ from vkml_backend_vulkan.lower.tiles import (
     tile_of,
 )
 from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_backend_vulkan.shaders.tables.conv import FOURS, IMAGES
 from vkml_core.plan import Call, Slot, Step
 from vkml_core.shapes import Shape, View, size
 
@@ -98,7 +99,7 @@ def _by_tiles(
     if turned:
         scratch.append(padded(4 * size(sources[1].shape)))
     multiply = Dispatch(
-        f"conv.{call.op}.tile",
+        f"conv.{call.op}.tile{_end(call)}",
         spread(tiles * parts, limits),
         (sources[0].pointer, second, target),
         pack(*push, parts),
@@ -110,6 +111,11 @@ def _by_tiles(
     added = add_slices(parts, count, out, limits)
     why = by_tiles(call.op, tile, tiles, parts, product.depth, limits)
     return Lowered((*turned, multiply, *added), tuple(scratch), why)
+
+
+def _end(call: Call) -> str:
+    """Tell which kernel: images whose planes are multiples of four are written so."""
+    return FOURS if call.op in IMAGES and not size(call.shape[2:]) % 4 else ""
 
 
 def _second(

@@ -25,6 +25,7 @@ from vkml_backend_vulkan.lower.tiles import (
     tile_of,
 )
 from vkml_backend_vulkan.shaders.table import TOKENS
+from vkml_backend_vulkan.shaders.tables.conv import FOURS
 from vkml_core.plan import Slot, Step
 from vkml_core.shapes import size
 
@@ -70,7 +71,8 @@ def _by_tiles(tile: Tile, a: Read, b: Read, out: Pointer, limits: Limits) -> Low
         *tile.each,
     )
     groups = spread(tiles * parts, limits)
-    multiply = Dispatch("matmul.tile", groups, (a.pointer, b.pointer, target), push, constants)
+    name = "matmul.tile" + ("" if columns % 4 else FOURS)
+    multiply = Dispatch(name, groups, (a.pointer, b.pointer, target), push, constants)
     scratch = () if parts == 1 else (padded(4 * count * parts),)
     why = by_tiles("matmul", tile, tiles, parts, depth, limits)
     return Lowered((multiply, *add_slices(parts, count, out, limits)), scratch, why)

@@ -75,6 +75,9 @@ void end_tap(int corner, int i)
 
 void main()
 {
+#ifdef FOURS
+    PREPARE();
+#endif
     ivec2 size = window.image;
     ivec4 at = tile_grid(groups, inputs, batch * size.x * size.y, 1);
     if (at.z >= groups) return;

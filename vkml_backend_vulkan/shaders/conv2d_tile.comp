@@ -60,6 +60,9 @@ void turn_to(int n)
 
 void main()
 {
+#ifdef FOURS
+    PREPARE();
+#endif
     ivec2 size = places(window);
     ivec4 at = tile_grid(groups, outputs, batch * size.x * size.y, 1);
     if (at.z >= groups) return;

@@ -18,7 +18,7 @@ layout(push_constant) uniform Push {
 #define WINDOW_ONLY_KNOWN
 #endif
 #include "window_known.glsl"
-#include "hook.glsl"
+#include "hook_quad.glsl"
 V load_a(ivec4 at)
 {
     ivec4 by = ivec4(a_strides[0], a_strides[1], a_strides[2], a_strides[3]);

@@ -42,7 +42,17 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
     return found;
 }
 
-// Writes sums (channels × places of a batch) of a tile as images.
+// Writes sums (channels × places of a batch) of a tile as images; with FOURS four places side by
+// side at a time, which a plane has a multiple of.
+#ifdef FOURS
+#define PUT_IMAGES(SUMS, CORNER, SIZE, CHANNELS) \
+    int plane = SIZE.x * SIZE.y, n = CORNER.y + first_column(), image = n / plane; \
+    int first = (image * groups + group) * CHANNELS * plane + n % plane; \
+    [[unroll]] for (int i = 0; i < EACH_ROWS; i++) { \
+        int m = CORNER.x + row_of(i); \
+        if (m < CHANNELS && image < batch) PUT4(uint(first + m * plane), sums_bits(SUMS[i])); \
+    }
+#else
 #define PUT_IMAGES(SUMS, CORNER, SIZE, CHANNELS) \
     int plane = SIZE.x * SIZE.y; \
     [[unroll]] for (int j = 0; j < 4; j++) { \
@@ -50,7 +60,7 @@ uvec4 load_row(int plane, ivec2 pixel, ivec2 size, bool real)
         int first = (image * groups + group) * CHANNELS * plane + n % plane; \
         [[unroll]] for (int i = 0; i < EACH_ROWS; i++) { \
             int m = CORNER.x + row_of(i); \
-            if (m < CHANNELS && image < batch) \
-                PUT(first + m * plane, sum_bits(SUMS[i][j])); \
+            if (m < CHANNELS && image < batch) PUT(first + m * plane, sum_bits(SUMS[i][j])); \
         } \
     }
+#endif

@@ -1,6 +1,7 @@
 #version 450
 // Matrix product of float32 by tiles. With more than one slice, each slice is a chunk of k whose
-// sums go to a plane of their own, to be added up in order by matmul_slices.comp.
+// sums go to a plane of their own, to be added up in order by matmul_slices.comp. With FOURS the
+// columns are a multiple of four, and written so.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -15,7 +16,7 @@ layout(push_constant) uniform Push {
     uint count;
     int outer, batch, rows, columns, depth, slices;
 };
-#include "hook.glsl"
+#include "hook_quad.glsl"
 layout(constant_id = 2) const bool LEFT_ALONG_K = true;
 layout(constant_id = 3) const bool RIGHT_ALONG_K = false;
 layout(constant_id = 6) const bool WHOLE = false; // all tiles and steps of k are
@@ -58,6 +59,9 @@ uvec4 right(int k, int n)
 
 void main()
 {
+#ifdef FOURS
+    PREPARE();
+#endif
     ivec4 at = tile_grid(outer * batch, rows, columns, slices);
     if (at.z >= outer * batch) return;
     a_first = a_offset + at.z / batch * a_strides[0] + at.z % batch * a_strides[1];
@@ -65,10 +69,13 @@ void main()
     multiply(at.xy, slice_first(at.w, slices), slice_last(at.w, slices, depth));
     [[unroll]] for (int i = 0; i < EACH_ROWS; i++) {
         ivec2 mine = at.xy + ivec2(row_of(i), first_column());
-        for (int j = 0; j < 4; j++)
-            if (WHOLE || (mine.x < rows && mine.y + j < columns)) {
-                int to = (at.z * rows + mine.x) * columns + mine.y + j;
-                PUT(uint(at.w) * count + to, sum_bits(total[i][j]));
-            }
+        uint to = uint(at.w) * count + uint((at.z * rows + mine.x) * columns + mine.y);
+#ifdef FOURS
+        if (WHOLE || (mine.x < rows && mine.y < columns)) PUT4(to, sums_bits(total[i]));
+#else
+        [[unroll]] for (int j = 0; j < 4; j++)
+            if (WHOLE || (mine.x < rows && mine.y + j < columns))
+                PUT(to + uint(j), sum_bits(total[i][j]));
+#endif
     }
 }

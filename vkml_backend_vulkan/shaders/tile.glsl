@@ -120,8 +120,9 @@ void begin()
     [[unroll]] for (int i = 0; i < EACH_ROWS; i++) total[i] = chunk[i] = vec4(0.0);
 }
 
-// The bits of a sum that is stored.
+// The bits of sums that are stored.
 uint sum_bits(float sum) { return f_canonical(from_zero(floatBitsToUint(sum))); }
+uvec4 sums_bits(vec4 s) { return uvec4(sum_bits(s.x), sum_bits(s.y), sum_bits(s.z), sum_bits(s.w)); }
 
 // Leaves in `total` the sums over k from `first` to `last` - 1 of the tile at `corner`.
 void multiply(ivec2 corner, int first, int last)

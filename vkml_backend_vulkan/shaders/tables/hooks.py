@@ -10,8 +10,10 @@ from vkml_backend_vulkan.shaders.tables import conv, matmul, pool, reduce
 
 _ALL: Final = matmul.MODULES | conv.MODULES | pool.MODULES | reduce.MODULES
 HOOKED: Final = (
-    *("matmul.f32", "matmul.tile", "matmul.slices", "matmul.slices.many"),
+    *("matmul.f32", "matmul.tile", f"matmul.tile{conv.FOURS}"),
+    *("matmul.slices", "matmul.slices.many"),
     *(f"conv.{op}.{kernel}" for op in conv.TILED for kernel in ("f32", "tile")),
+    *(f"conv.{op}.tile{conv.FOURS}" for op in conv.IMAGES),
     *pool.HOOKED,
     *(f"reduce.{op}.f32{end}" for op in reduce.REDUCTIONS for end in ("", reduce.REST)),
     *(f"reduce.{op}.f32{reduce.QUADS}" for op, token in sorted(reduce.IN_QUADS) if token == "f32"),
