@@ -128,7 +128,8 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
         ((32, 27, 65536), 128, (32, 32)),
         ((64, 128, 784), 1, (16, 16)),  # few workgroups
         ((64, 64, 64), 1, (16, 16)),
-        ((4096, 128, 784), 2, (64, 32)),  # no slices to be added
+        ((4096, 128, 784), 2, (64, 64)),
+        ((4096, 128, 2048), 4, (64, 32)),  # no slices to be added
     ],
 )
 def test_which_tile(product: tuple[int, int, int], chains: int, tile: tuple[int, int]) -> None:

@@ -114,11 +114,11 @@ def tile_of(product: Product, limits: Limits, shapes: Sequence[Tile]) -> Tile | 
         return matrices * tile.count(rows, columns)
 
     def cost(tile: Tile) -> float:
-        added = ADDED if chains > 1 and tiles(tile) < ENOUGH else 1
+        added = ADDED if slices(tiles(tile), chains) > 1 else 1
         return tiles(tile) * tile.rows * tile.columns * tile.cost * added
 
-    full = [t for t in found if chains * tiles(t) >= limits.filling] or found[-1:]
-    return min(full, key=cost)
+    full = [t for t in found if slices(tiles(t), chains) * tiles(t) >= limits.filling]
+    return min(full or found[-1:], key=cost)
 
 
 def not_tiled(op: str, token: str, product: Product, limits: Limits) -> Decision:
@@ -140,10 +140,12 @@ def by_tiles(op: str, tile: Tile, tiles: int, parts: int, depth: int, limits: Li
     return decision(op, chose, (other, ONE_OUTPUT), because, limits, **need)
 
 
-def slices(tiles: int, chains: int, count: int) -> int:
-    """Give the number of sums for each result that are computed side by side: all, or one."""
+def slices(tiles: int, chains: int, count: int = 0) -> int:
+    """Give the number of sums for each of `count` results that are computed side by side: all, or
+    one. Two take as long one after the other as their addition would.
+    """
     fits = 4 * count * chains <= MOST_SLICES_BYTES
-    return chains if tiles < ENOUGH and fits else 1
+    return chains if chains > 2 and tiles < ENOUGH and fits else 1
 
 
 def add_slices(parts: int, count: int, out: Pointer, limits: Limits) -> tuple[Dispatch, ...]:
