@@ -30,6 +30,7 @@ struct vec3 { float x, y, z; };
 struct bvec2 { bool b, c; explicit bvec2(bool v, bool w = false) : b(v), c(w) {} };
 struct bvec3 { bool b; explicit bvec3(bool v) : b(v) {} };
 static inline bool all(bvec2 v) { return v.b && v.c; }
+static inline bool any(bvec2 v) { return v.b || v.c; }
 static inline vec2 mix(vec2 a, vec2 b, bvec2 c) { return c.b ? b : a; }
 static inline vec3 mix(vec3 a, vec3 b, bvec3 c) { return c.b ? b : a; }
 static struct { uint x; } gl_WorkGroupSize = {1};

@@ -71,3 +71,12 @@ def test_next_to_one_nearly_all_is_decided(mapper: Mapper, tmp_path: Path, name:
     assert took[x != 0].mean() > 0.998
     assert took[x == 1].all()
     np.testing.assert_array_equal(bits[took], ELEMENTARY[name](x).view(np.uint32)[took])
+
+
+@pytest.mark.parametrize("name", ["log2", "log10"])
+def test_exact_results_are_decided(mapper: Mapper, tmp_path: Path, name: str) -> None:
+    base, powers = (2.0, np.arange(-126, 128)) if name == "log2" else (10.0, np.arange(11))
+    x = np.resize(np.power(base, powers).astype(np.float32), COUNT)
+    took, bits = first(mapper, tmp_path, name, x)
+    assert took.all()
+    np.testing.assert_array_equal(bits.view(np.float32), np.resize(powers, COUNT))

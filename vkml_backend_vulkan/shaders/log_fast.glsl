@@ -4,8 +4,9 @@
 // bound leaves open, and what is no positive normal number.
 //
 // Next to 1 nothing cancels: that row has c = 1, so the result is the series alone. No term is so
-// small that an fma might flush it: 1 - c m is 0 or at least 2^-26, what a square or a product lacks
-// is 0 or above 2^-104, and a cube above 2^-80.
+// small that an fma might flush it, as NVIDIA's does with subnormals: 1 - c m is 0 or at least
+// 2^-30, the x of log1p at least 2^-26. So what a product lacks is 0 or at least 2^-99, and parts of
+// the bound that count are above 2^-82.
 #ifndef LOG_FAST_GLSL
 #define LOG_FAST_GLSL
 #include "pair.glsl"
@@ -40,17 +41,18 @@ void fill_logarithms() {
     barrier();
 }
 
-// ln x = h + l + ln(1 - d). An h but 0 is larger than d.
+// ln x = h + l + ln(1 - d). An h other than 0 is larger than d.
 struct LogTerms { float d, h, l; };
 struct Bounded { Pair value; float error; };
 
-// e and the row of a positive normal float's bits, from their distance to the first row.
+// The row and e of a positive normal float, from the distance of its bits to the first row's.
 uint log_row(uint distance) { return (distance >> 18u) & (LOG_ROWS - 1u); }
 float log_exponent(uint distance) {
     return uintBitsToFloat(LOG_INTEGER + uint(int(distance) >> 23)) - 12582912.0;
 }
 
-// 1 - c m is a float, and so is e times the high part of ln 2, plus that of a row: |e| < 2^8.
+// 1 - c m is a float. So is e times the high part of ln 2, plus that of a row: these are multiples
+// of 2^-17, and the sum is below 2^7.
 LogTerms log_terms(uint x) {
     uint distance = x - LOG_FIRST, row = log_row(distance);
     float e = log_exponent(distance);
@@ -119,14 +121,15 @@ bool first_log10(uint x, out uint bits) {
     return both(is_log_decided(log, bits), is_log_normal(x));
 }
 
-// For 2^-26 <= |x| < 2^63, x > -1.
+// For x > -1 below 2^63. A tiny x is the result.
 bool first_log1p(uint x, out uint bits) {
     uint size = x & ~F32_SIGN;
     Bounded log = log_sum(log1p_terms(uintBitsToFloat(x)));
     log.error *= LOG1P_GROWTH;
-    bool decided = is_log_decided(log, bits);
-    uint end = x == size ? LOG1P_FAR : F32_ONE;
-    return both(decided, size - LOG1P_TINY < end - LOG1P_TINY);
+    bool decided = is_log_decided(log, bits), tiny = size < LOG1P_TINY;
+    bits = tiny ? x : bits;
+    decided = any(bvec2(decided, tiny));
+    return both(decided, size < (x == size ? LOG1P_FAR : F32_ONE));
 }
 
 #endif
