@@ -2,9 +2,11 @@
 
     python tools/exp_log_tables.py
 
-writes exp_table.glsl, exp_fast_table.glsl and log_table.glsl into vkml_backend_vulkan/shaders. Qn
-means n fractional bits.
+writes exp_table.glsl, exp_fast_table.glsl, log_table.glsl and log_fast_table.glsl into
+vkml_backend_vulkan/shaders. Qn means n fractional bits.
 """
+
+from collections.abc import Iterator
 
 import mpmath
 from mpmath import mpf
@@ -12,6 +14,10 @@ from shader_tables import BITS, SHADERS, array, nearest, tree, vector
 
 EXPM1_TERMS, TANH_TERMS, LOG1P_TERMS = 9, 7, 10
 POWER_ROWS = 32
+LOG_ROWS, LOG_STEP = 32, 1 << 18
+LOG_CENTRAL = 18  # the row that has 1 near its middle
+LOG_FIRST = 0x3F800000 - round(LOG_STEP * 2 / 3) - LOG_CENTRAL * LOG_STEP
+LOG_GRID = 17  # fractional bits of the high parts: their sums with 2^7 multiples have 24 bits
 
 
 def terms(name: str, count: int) -> str:
@@ -65,6 +71,13 @@ def parts(name: str, x: mpf, *bits: int) -> str:
     return "".join(lines)
 
 
+def row_function(name: str, count: int, rows: list[str]) -> str:
+    """A GLSL function from an index to a row of so many floats."""
+    depth, kind = (len(rows) - 1).bit_length(), f"bvec{count}"
+    bits = "".join(f"    {kind} b{i} = {kind}((i & {1 << i}u) != 0u);\n" for i in range(depth))
+    return f"vec{count} {name}(uint i) {{\n{bits}    return {tree(rows, depth)};\n}}\n"
+
+
 def power_table() -> str:
     """2^(j/32) as a float, and the logarithm of what that lacks, as a function of j."""
     rows = []
@@ -73,9 +86,7 @@ def power_table() -> str:
         power, rest = single(exact)
         rest = mpmath.log(exact / (exact - rest))
         rows.append(f"vec2({power}, {single(rest)[0] if rest else '0.0'})")
-    depth = (POWER_ROWS - 1).bit_length()
-    bits = "".join(f"    bvec2 b{i} = bvec2((i & {1 << i}u) != 0u);\n" for i in range(depth))
-    return f"vec2 power_row(uint i) {{\n{bits}    return {tree(rows, depth)};\n}}\n"
+    return row_function("power_row", 2, rows)
 
 
 def exponential(r: mpf) -> mpf:
@@ -97,7 +108,74 @@ def exp_fast_table() -> str:
     )
 
 
-TABLES = {"exp": exp_table, "exp_fast": exp_fast_table, "log": log_table}
+def float_of(pattern: int) -> mpf:
+    """The float32 with these bits, which are those of a positive normal one."""
+    return mpmath.ldexp((1 << 23) + (pattern & 0x7FFFFF), (pattern >> 23) - 150)
+
+
+def grid(x: mpf) -> tuple[mpf, mpf]:
+    """The multiple of 2^-LOG_GRID that is nearest to x, and what it leaves of x."""
+    near = mpmath.ldexp(nearest(x, LOG_GRID), -LOG_GRID)
+    return near, x - near
+
+
+def inverses(low: mpf, high: mpf) -> Iterator[tuple[mpf, mpf]]:
+    """(|1 - c m| at most, c) for the c that leave 1 - c m a float for all floats m of a row."""
+    ulp = mpmath.ldexp(1, -24 if low < 1 else -23)
+    for bits in range(4, 9):
+        unit = mpmath.ldexp(1, -bits)
+        for n in range(int(1 / high / unit), int(1 / low / unit) + 2):
+            most = max(abs(1 - n * unit * m) for m in (low, high))
+            if most <= mpmath.ldexp(unit * ulp, 24):
+                yield most, n * unit
+
+
+def logarithm_rows() -> tuple[list[str], mpf]:
+    """c near 1/m for the m of each row, -ln c in two parts; and |1 - c m| at most."""
+    rows, largest = [], mpf(0)
+    for j in range(LOG_ROWS):
+        ends = (float_of(LOG_FIRST + k) for k in (j * LOG_STEP, (j + 1) * LOG_STEP - 1))
+        most, c = (1 / mpf(64), mpf(1)) if j == LOG_CENTRAL else min(inverses(*ends))
+        high, low = grid(-mpmath.log(c))
+        rows.append(f"vec3({float(c)!r}, {float(high)!r}, {single(low)[0] if low else '0.0'})")
+        largest = max(largest, most)
+    return rows, largest
+
+
+def logarithm(d: mpf) -> mpf:
+    """(-ln(1 - d) - d - d^2/2)/d^3, of which a polynomial is wanted."""
+    return mpmath.fsum(d**k / (k + 3) for k in range(60))
+
+
+def constant(name: str, x: mpf) -> str:
+    """Declare the nearest float."""
+    return f"const float {name} = {single(x)[0]};\n"
+
+
+def log_fast_table() -> str:
+    """The first row's bits; ln 2 in two parts, the high one for exact products; log2(e) and
+    log10(e); the series of ln after d^2/2; the rows.
+    """
+    rows, most = logarithm_rows()
+    high, low = grid(mpmath.log(2))
+    series = reversed(mpmath.chebyfit(logarithm, [-most, most], 4))
+    return (
+        f"const uint LOG_FIRST = {LOG_FIRST:#x}u;\n"
+        + constant("LOG_STEP_0", high)
+        + constant("LOG_STEP_1", low)
+        + parts("BINARY", 1 / mpmath.log(2), 24, 24)
+        + parts("DECIMAL", 1 / mpmath.log(10), 24, 24)
+        + "".join(constant(f"LOG_SERIES_{k}", c) for k, c in enumerate(series))
+        + row_function("logarithm_row", 3, rows)
+    )
+
+
+TABLES = {
+    "exp": exp_table,
+    "exp_fast": exp_fast_table,
+    "log": log_table,
+    "log_fast": log_fast_table,
+}
 
 
 def render(name: str) -> str:

@@ -26,14 +26,19 @@ static inline uint floatBitsToUint(float f) { uint u; memcpy(&u, &f, 4); return 
 static inline float uintBitsToFloat(uint u) { float f; memcpy(&f, &u, 4); return f; }
 static inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 struct vec2 { float x, y; };
+struct vec3 { float x, y, z; };
 struct bvec2 { bool b, c; explicit bvec2(bool v, bool w = false) : b(v), c(w) {} };
+struct bvec3 { bool b; explicit bvec3(bool v) : b(v) {} };
 static inline bool all(bvec2 v) { return v.b && v.c; }
+static inline bool any(bvec2 v) { return v.b || v.c; }
 static inline vec2 mix(vec2 a, vec2 b, bvec2 c) { return c.b ? b : a; }
+static inline vec3 mix(vec3 a, vec3 b, bvec3 c) { return c.b ? b : a; }
 static struct { uint x; } gl_WorkGroupSize = {1};
 static uint gl_LocalInvocationIndex = 0;
 static void barrier() {}
 const uint F32_SIGN = 0x80000000u, F32_INFINITY = 0x7f800000u, F32_ONE = 0x3f800000u;
 const uint TANH_TINY = 0x39800000u, TANH_HUGE = 0x41800000u;
+const uint LOG1P_TINY = 0x32800000u, LOG1P_FAR = 0x5f000000u;
 """
 _MAIN: Final = """
 // The bits that a function decides, over every STEP-th input from `first` on, and a reference that
@@ -71,6 +76,18 @@ int main() {
     scan("exp2", 0, EXP2_END, true, first_exp2, [](float x) { return exp2(double(x)); });
     scan("sigmoid", 0, SIGMOID_END, true, first_sigmoid, sigmoid);
     scan("tanh", TANH_TINY, TANH_HUGE, false, first_tanh, [](float x) { return tanh(double(x)); });
+    fill_logarithms();
+    auto positive = [](const char *name, auto decide, double (*exact)(double)) {
+        scan(name, LOG_NORMAL, F32_INFINITY, false, decide, exact);
+    };
+    positive("log", first_log, log);
+    positive("log2", first_log2, log2);
+    positive("log10", first_log10, log10);
+    auto above = [](float x) { return log1p(double(x)); };
+    auto below = [](float x) { return log1p(-double(x)); };
+    auto negative = [](uint x, uint &bits) { return first_log1p(x | F32_SIGN, bits); };
+    scan("log1p", LOG1P_TINY, LOG1P_FAR, false, first_log1p, above);
+    scan("log1p_below", LOG1P_TINY, F32_ONE, false, negative, below);
     if (HARDWARE & FUSES) {
         auto root = [](float x) { return sqrt(double(x)); };
         auto inverse = [](float x) { return 1 / sqrt(double(x)); };
@@ -117,10 +134,10 @@ def source() -> str:
     assert told in pair
     pair = pair.replace(told, told + "\n    told_h = x.h, told_l = x.l, told_error = error;")
     main = _MAIN.replace("static float told_h, told_l, told_error;\n", "")
-    rest = (_translated(f) for f in ("hardware.glsl", "exp_fast_table.glsl", "exp_fast.glsl"))
-    hardware, table, fast = rest
     declared = "static float told_h, told_l, told_error;\n"
-    return _PRELUDE + declared + hardware + pair + table + fast + _roots() + main
+    names = (f"{name}_fast{part}.glsl" for name in ("exp", "log") for part in ("_table", ""))
+    fast = "".join(map(_translated, names))
+    return _PRELUDE + declared + _translated("hardware.glsl") + pair + fast + _roots() + main
 
 
 def run(hardware: int, step: int) -> dict[str, Found]:

@@ -11,6 +11,7 @@ import pytest
 from tests.vulkan.glsl_as_c import FUSES, run
 
 SOME = 4999
+LOGARITHMS = {"log", "log2", "log10", "log1p", "log1p_below"}
 ROOTS = {"sqrt", "rsqrt"}
 
 
@@ -18,7 +19,8 @@ ROOTS = {"sqrt", "rsqrt"}
 @pytest.mark.parametrize("hardware", [FUSES, 0])
 def test_first_phases_over_some_inputs(hardware: int) -> None:
     found = run(hardware, SOME)
-    assert found.keys() == {"exp", "exp2", "sigmoid", "tanh", *(ROOTS if hardware else ())}
+    roots = ROOTS if hardware else set()
+    assert found.keys() == {"exp", "exp2", "sigmoid", "tanh"} | LOGARITHMS | roots
     for each in found.values():
         assert each.worst < 0.95 and each.wrong == 0
         assert each.open < each.inputs / 400
@@ -26,12 +28,17 @@ def test_first_phases_over_some_inputs(hardware: int) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
-def test_a_worse_series_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "constant"), [("exp", "SERIES_2 = 0.0"), ("log", "LOG_SERIES_0 = 0.3")]
+)
+def test_a_worse_series_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, name: str, constant: str
+) -> None:
     from tests.vulkan import glsl_as_c
 
     good = glsl_as_c.source()
-    bad = good.replace("SERIES_2 = 0.0", "SERIES_2 = 0.1", 1)
+    bad = good.replace(f" {constant}", f" {constant[:-1]}1", 1)
     assert bad != good
     monkeypatch.setattr(glsl_as_c, "source", lambda: bad)
     found = run(FUSES, SOME)
-    assert found["exp"].worst > 1 and found["exp"].wrong > 0
+    assert found[name].worst > 1 and found[name].wrong > 0

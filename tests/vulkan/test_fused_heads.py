@@ -156,7 +156,7 @@ def test_gradients_of_pooling(graph: Graph, window: tuple[int, ...], like: Any) 
 
 
 @pytest.mark.parametrize("height", [1, 2, 3])
-@pytest.mark.parametrize("follows", ["mask", "bias", "columns", "run", "half", "exp", "two"])
+@pytest.mark.parametrize("follows", ["mask", "bias", "columns", "run", "half", "exp", "log", "two"])
 def test_what_follows_windows_in_pairs(graph: Graph, height: int, follows: str) -> None:
     """Four results at a time, and every way in which an operand is read beside them."""
     how: dict[str, Any] = {"kernel": (height, 2), "stride": (height, 2)}
@@ -185,6 +185,8 @@ def _followed(graph: Graph, y: Node, follows: str) -> list[Node]:
         return [build.mul(y, build.cast(graph.leaf(*y.shape, like=np.float16), dtype=y.dtype))]
     if follows == "exp":
         return [build.exp(build.neg(build.abs(y)))]
+    if follows == "log":
+        return [build.log(build.abs(y))]
     return [y, build.cast(build.mul(y, y), dtype=int64)]
 
 

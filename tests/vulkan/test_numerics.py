@@ -181,7 +181,7 @@ def test_integers_from_floats(run: Run) -> None:
     same(got[:, 2], narrow, x[:, None])
 
 
-@pytest.mark.parametrize("name", ["exp", "exp_fast", "log"])
+@pytest.mark.parametrize("name", ["exp", "exp_fast", "log", "log_fast"])
 def test_tables_are_what_the_generator_writes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = Path(__file__).parents[2] / "tools"
     monkeypatch.syspath_prepend(tools)

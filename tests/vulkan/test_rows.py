@@ -205,7 +205,8 @@ class Program:
         a, b = dice.choice(known[-5:]), dice.choice(known)
         kind = dice.choice(("one", "two", "two", "two", "reduce", "reduce", "where"))
         if kind == "one":
-            return getattr(vkml, dice.choice(("exp", "neg", "relu", "abs", "rsqrt", "tanh")))(a)
+            ops = ("exp", "neg", "relu", "abs", "rsqrt", "tanh", "log", "log2", "log1p")
+            return getattr(vkml, dice.choice(ops))(a)
         if kind == "two":
             op = dice.choice(("add", "sub", "mul", "maximum", "div"))
             return getattr(vkml, op)(a, b)

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 from vkml_backend_vulkan.link.linker import Body
 from vkml_backend_vulkan.link.program import Apply
-from vkml_backend_vulkan.shaders.tables.elementwise import EXPONENTIALS
+from vkml_backend_vulkan.shaders.tables.elementwise import SHARED
 
 
 def prepare(body: Body, calls: Iterable[Apply]) -> None:
-    """Fill the table that the exponentials share."""
-    if any(call.function.rsplit("_", 1)[0] in EXPONENTIALS for call in calls):
-        body.call("prepare_powers")
+    """Fill the tables that functions share."""
+    ops = {call.function.rsplit("_", 1)[0] for call in calls}
+    for fill, readers in SHARED.items():
+        if ops & readers:
+            body.call(fill)
     body.end()

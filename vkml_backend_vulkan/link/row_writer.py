@@ -38,7 +38,7 @@ class Writer:
         self._columns: dict[int, int] = {}
 
     def prepare(self) -> None:
-        """Fill the table that the exponentials share."""
+        """Fill the tables that functions share."""
         prepare(self._body, self._rows.calls)
 
     def row(self) -> None:

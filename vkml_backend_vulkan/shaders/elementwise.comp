@@ -14,7 +14,7 @@
 #include "exp_fast.glsl"
 #endif
 #ifdef LOG
-#include "log.glsl"
+#include "log_fast.glsl"
 #endif
 #ifdef TRIG
 #include "trig.glsl"
@@ -118,6 +118,9 @@ void main()
 {
 #ifdef EXP
     fill_powers();
+#endif
+#ifdef LOG
+    fill_logarithms();
 #endif
     uvec4 extents = shape();
     uint first = first_result(extents);

@@ -10,7 +10,7 @@
 #include "remainder.glsl"
 #include "integer_power.glsl"
 #include "exp_fast.glsl"
-#include "log.glsl"
+#include "log_fast.glsl"
 #define Reduced TrigReduced
 #include "trig.glsl"
 #undef Reduced
@@ -125,4 +125,5 @@ ivec4 run_along(
 #include "rows.glsl"
 
 void prepare_powers() { fill_powers(); }
+void prepare_logarithms() { fill_logarithms(); }
 void main() {}

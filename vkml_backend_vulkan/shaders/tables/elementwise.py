@@ -105,7 +105,12 @@ _FILE: Final = {op: name for name, ops in FILES.items() for op in ops}
 FILED: Final = frozenset(_FILE)
 EXPONENTIALS: Final = frozenset({"exp", "exp2", "sigmoid", "tanh"})
 """Functions with a first phase in exp_fast.glsl, which needs a table in shared memory."""
-SECOND: Final = {op: f"f_{op}" for op in EXPONENTIALS} | {
+LOGARITHMS: Final = frozenset(FILES["LOG"])
+"""The same in log_fast.glsl."""
+SHARED: Final = {"prepare_powers": EXPONENTIALS, "prepare_logarithms": LOGARITHMS}
+"""Functions that read a table in shared memory, by what fills it."""
+TABULATED: Final = frozenset().union(*SHARED.values())
+SECOND: Final = {op: f"f_{op}" for op in TABULATED} | {
     op: f"second_{op}" for op in ("div", "reciprocal", "sqrt", "rsqrt")
 }
 """The second phases of functions that have a first one, first_…, here or in arith.glsl."""

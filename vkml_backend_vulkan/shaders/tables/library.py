@@ -28,7 +28,7 @@ def _functions() -> Iterator[str]:
             yield _scalar(call_name(op, operands[-1], result), operands, result, expression)
             yield _quad(op, call_name(op, operands[-1], result), operands, result)
             if op in LONG:
-                yield _once(call_name(op, operands[-1], result), operands, result)
+                yield _once(op, call_name(op, operands[-1], result), operands, result)
     for source, row in cast.EXPRESSIONS.items():
         for result, expression in row.items():
             name = call_name("cast", source, result)
@@ -50,11 +50,21 @@ def _quad(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
     return head + f"{{ return quad({', '.join(one.format(f'{i}u') for i in range(4))}); }}\n"
 
 
-def _once(name: str, operands: tuple[str, ...], result: str) -> str:
-    """Give the function for values of whole rows, as rows.glsl says."""
+def _once(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
+    """Give the function for values of whole rows, as rows.glsl says, its table being filled."""
     given = ", ".join(f"const {_ONE[t]} {x}" for t, x in zip(operands, "abc", strict=False))
-    done = f"call_{name}({', '.join('abc'[: len(operands)])})"
-    return f"{_ONE[result]} once_{name}(const uint turn, {given}) {{ ROW_ONCE({done}, turn); }}\n"
+    function, before = f"call_{name}", ""
+    if op in elementwise.TABULATED:
+        function = f"phases_{name}"
+        before = (
+            f"{_ONE[result]} {function}({given}) {{ uint r;\n"
+            f"  return stored_{result}(first_{op}(a, r) ? r : {elementwise.SECOND[op]}(a)); }}\n"
+        )
+    done = f"{function}({', '.join('abc'[: len(operands)])})"
+    return (
+        f"{before}{_ONE[result]} once_{name}(const uint turn, {given})"
+        f" {{ ROW_ONCE({done}, turn); }}\n"
+    )
 
 
 def _of_parts(name: str, operands: tuple[str, ...]) -> str:
