@@ -209,6 +209,22 @@ def test_which_fma_is_used(
     assert judge.judge(physical, tmp_path).hardware_fma
 
 
+def test_a_division_that_spoils_what_follows_is_not_used(
+    physical: Physical, some: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of quotients that lose their subnormals, which an NVIDIA driver made of some."""
+    from vkml_backend_vulkan.selftest import divide, judge
+
+    others = divide.among_others()
+    is_subnormal = (abs(others.wanted) < np.float32(2.0**-126)) & (others.wanted != 0)
+    assert is_subnormal.sum() > 1000
+    some()
+    flushed = np.where(is_subnormal, np.copysign(np.float32(0), others.wanted), others.wanted)
+    monkeypatch.setattr(judge, "divide_among_others", lambda *_: flushed)
+    found = judge.judge(physical, tmp_path)
+    assert not found.hardware_divide and "hardware divide among others" in found.divide_why
+
+
 def test_quotients_are_as_hard_as_they_can_be() -> None:
     from vkml_backend_vulkan.selftest import divide
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from vkml_backend_vulkan.selftest.operands import EDGES, pairs
+from vkml_backend_vulkan.selftest.operands import EDGES, near, pairs
 from vkml_backend_vulkan.selftest.probe import Kernel, Probe, Words
 
 HARD: Final = 2048
@@ -29,6 +29,27 @@ def probe() -> Probe:
         quotient = a / b
     quotient[np.isnan(quotient)] = np.nan
     return Probe("hardware divide", "exact", Kernel("div"), (a, b), quotient)
+
+
+def among_others() -> Probe:
+    """Give the probe of quotients that other calls of one kernel go on with: −(g · ((a/b)/b)),
+    whose last product may be subnormal where the quotients are not.
+    """
+    rng = np.random.default_rng(1985)
+    rows = np.concatenate([pairs(EDGES, EDGES), near(rng, WIDE), small_products(rng)])
+    a, b, g = (np.ascontiguousarray(rows[:, k]).view(np.float32) for k in range(3))
+    with np.errstate(all="ignore"):
+        result = -(g * (a / b / b))
+    result[np.isnan(result)] = np.nan
+    return Probe("hardware divide among others", "exact", Kernel("div"), (a, b, g), result)
+
+
+def small_products(rng: np.random.Generator) -> Words:
+    """Give numbers near 1 in two columns and subnormal ones, or nearly, in the third."""
+    rows = near(rng, WIDE, 1)
+    rows[:, :2] = rows[:, :2] & 0x007FFFFF | 0x3F800000
+    rows[:, 2] &= 0x81FFFFFF
+    return rows
 
 
 def hard(rng: np.random.Generator) -> Words:

@@ -12,7 +12,7 @@ from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.kernels import shipped
 from vkml_backend_vulkan.selftest import divide, forms, fuse, kernels
 from vkml_backend_vulkan.selftest.probe import Probe
-from vkml_backend_vulkan.selftest.run import hardware_divide, hardware_fma, run
+from vkml_backend_vulkan.selftest.run import divide_among_others, hardware_divide, hardware_fma, run
 from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.backend import Level
 
@@ -31,8 +31,9 @@ def judge(physical: Physical, cache: Path) -> Verdict:
     device = VulkanDevice(physical, shipped(), cache)
     try:
         level, why = _level(device)
-        quotients, fused = divide.probe(), fuse.probe()
+        quotients, others, fused = divide.probe(), divide.among_others(), fuse.probe()
         wrong = quotients.failure(hardware_divide(device, quotients))
+        wrong = wrong or others.failure(divide_among_others(device, others))
         twice = fused.failure(hardware_fma(device, fused))
     finally:
         device.close()

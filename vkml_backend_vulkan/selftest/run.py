@@ -12,12 +12,12 @@ import numpy as np
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.dispatch import Dispatch, Pointer
-from vkml_backend_vulkan.lower import elementwise
+from vkml_backend_vulkan.lower import elementwise, fused
 from vkml_backend_vulkan.lower.layout import grid, local_size, pack
 from vkml_backend_vulkan.selftest.probe import Form, Kernel, Probe, Words
 from vkml_backend_vulkan.shaders.tables.selftest import FOLDED_CASES
 from vkml_core.backend import Array
-from vkml_core.dtypes import int32, to_dtype
+from vkml_core.dtypes import float32, int32, to_dtype
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import View
 
@@ -50,6 +50,19 @@ def hardware_divide(device: VulkanDevice, probe: Probe) -> Array:
     shape = probe.wanted.shape
     sources = [(Pointer(1 + i, 0), View.of(shape)) for i in range(2)]
     (dispatch,) = elementwise.launch("elementwise.div.f32", shape, _RESULT, sources, limits)
+    return _run(device, dispatch, probe.operands, probe.wanted.nbytes).view(np.float32)
+
+
+def divide_among_others(device: VulkanDevice, probe: Probe) -> Array:
+    """Give what a fused kernel computes that divides, multiplies and negates: −(g · ((a/b)/b))."""
+    limits = replace(device.physical.limits, hardware_divide=True)
+    shape = probe.wanted.shape
+    slots = [Slot(0, SlotKind.OUTPUT, shape, float32)]
+    slots += [Slot(i, SlotKind.INPUT, shape, float32) for i in (1, 2, 3)]
+    ops = ("div", (0, 1)), ("div", (~0, 1)), ("mul", (2, ~1)), ("neg", (~2,))
+    calls = tuple(Call(op, None, args, shape, float32) for op, args in ops)
+    operands = tuple(Operand(i, View.of(shape)) for i in (1, 2, 3))
+    (dispatch,) = fused.lower(fused.Work(calls, operands, ((0, 3),)), slots, limits).dispatches
     return _run(device, dispatch, probe.operands, probe.wanted.nbytes).view(np.float32)
 
 

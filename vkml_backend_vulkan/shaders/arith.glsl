@@ -1,5 +1,5 @@
 // float32 arithmetic on bits, correctly rounded. A NaN that a function f_… gives is the canonical
-// one. Those of raw_… and first_… have any bits, for where a store makes them canonical.
+// one. Those of first_… have any bits, for where a store makes them canonical.
 //
 // Sums and products are the device's own, which its self-test has found exact. Quotients and roots
 // have a first phase, which decides nearly all where the device's division or its fma is exact. The
@@ -17,24 +17,20 @@ uint f_canonical(uint a) {
 // What a sum from +0 on gives, which is never -0: drivers take a sum with +0 for the other term.
 uint from_zero(uint a) { return a == F32_SIGN ? 0u : a; }
 
-uint raw_add(uint a, uint b) {
+uint f_add(uint a, uint b) {
     precise float sum = uintBitsToFloat(a) + uintBitsToFloat(b);
-    return floatBitsToUint(sum);
+    return f_canonical(floatBitsToUint(sum));
 }
 
-uint raw_sub(uint a, uint b) {
+uint f_sub(uint a, uint b) {
     precise float difference = uintBitsToFloat(a) - uintBitsToFloat(b);
-    return floatBitsToUint(difference);
+    return f_canonical(floatBitsToUint(difference));
 }
 
-uint raw_mul(uint a, uint b) {
+uint f_mul(uint a, uint b) {
     precise float product = uintBitsToFloat(a) * uintBitsToFloat(b);
-    return floatBitsToUint(product);
+    return f_canonical(floatBitsToUint(product));
 }
-
-uint f_add(uint a, uint b) { return f_canonical(raw_add(a, b)); }
-uint f_sub(uint a, uint b) { return f_canonical(raw_sub(a, b)); }
-uint f_mul(uint a, uint b) { return f_canonical(raw_mul(a, b)); }
 
 // The float32 nearest to 2^exponent q/2^23 for q in [2^23, 2^24) and the fraction that q lacks:
 // whether it reaches a half, and whether it is neither 0 nor a half.
