@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vkml_conformance import new_backend
 from vkml_conformance.atomic import WriteError
+from vkml_conformance.cli.main import main
 from vkml_conformance.new_backend import FILES, create, project
 
 from vkml_core.backend import API_VERSION
@@ -135,3 +137,13 @@ def test_the_command_refuses(arguments: tuple[str, ...], said: str, tmp_path: Pa
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 2 and said in " ".join(done.stderr.split()), done.stderr
     assert list(tmp_path.iterdir()) == [tmp_path / "old"]
+
+
+def test_the_shell_blocks_about_authoring_are_commands() -> None:
+    """Those that the page does not run from Python: their options are there."""
+    page = (ROOT / "docs" / "authoring-a-backend.md").read_text()
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)).splitlines()
+    ours = [words[1:] for words in map(shlex.split, lines) if words[0] == "vkml-conformance"]
+    assert {name for name, *_ in ours} == {"new-backend", "run", "verify"}
+    for name, *arguments in ours:
+        assert main.commands[name].make_context(name, arguments).params
