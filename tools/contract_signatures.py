@@ -31,7 +31,8 @@ PROMISED: Final = {
     ),
     "vkml_core.table_backend": "TableBackend table_backend",
     "vkml_core.stepwise": "Kernel Conversions StepwiseDevice",
-    "vkml_core.plugins": "register_backend unregister_backend",
+    "vkml_core.host_memory": "HostBuffer HostMemory",
+    "vkml_core.plugins": "open_device register_backend unregister_backend",
     "vkml_core.dtypes": "Category Scalar DType bool_ int32 int64 float16 float32 DTYPES to_dtype",
     "vkml_core.shapes": "MAX_RANK MAX_ELEMENTS Shape View contiguous_strides reduce_shape size",
     "vkml_core.errors": (
