@@ -98,7 +98,7 @@ class Capabilities(BaseModel):
     steps early, and small TEMP slots apart, so that nothing waits for memory alone."""
     replay: bool = False
     """Whether running an executable again costs less than its first run, since commands are kept.
-    It is told to people; no plan depends on it."""
+    It is told to whoever asks; no plan depends on it."""
     profiling: bool = False
     """Whether the device has the members of `Profiling`."""
     alignment: int = 64
