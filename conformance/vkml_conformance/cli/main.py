@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from vkml_conformance.cli.new import new_backend
 from vkml_conformance.cli.others import bisect, functions, list_, reproduce, verify
 from vkml_conformance.cli.run import run
 from vkml_core.errors import Error
@@ -35,5 +36,5 @@ def main() -> None:
     """
 
 
-for _command in (run, reproduce, bisect, verify, functions, list_):
+for _command in (run, reproduce, bisect, verify, functions, list_, new_backend):
     main.add_command(_command)
