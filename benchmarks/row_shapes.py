@@ -64,7 +64,12 @@ def row(op: str, n: int, shape: tuple[int, int], elements: int, device: str) -> 
     count = max(elements // n, 1)
     drawn = np.random.default_rng(1).standard_normal(1 << 20, np.float32)
     x, g = (vkml.tensor(np.resize(drawn, (count, n)), device=device) for _ in range(2))
-    table, lower.held = lower.held, lambda length: shape
+    table = lower.held
+
+    def held(n: int, rows: int) -> tuple[int, int]:
+        return shape
+
+    lower.held = held
     runtime.clear_cache()
     try:
 
@@ -87,7 +92,7 @@ def row(op: str, n: int, shape: tuple[int, int], elements: int, device: str) -> 
         "rows": count,
         "invocations": shape[0],
         "quads": shape[1],
-        "table": shape == table(n),
+        "table": shape == table(n, count),
         "kernel_ms": timed,
         "first_s": round(first, 3),
         "gbps": round(arrays * FLOAT * count * n / seconds / 1e9, 3),
