@@ -25,9 +25,13 @@ _TILE: Final = ROWS * COLS * 4
 Head = Callable[[Builder, Call, Sequence[Place], int], bool]
 
 
-def held(dtype: DType) -> DType:
+AS_IT_LIES: Final = frozenset({"gather"})
+"""Heads that only move elements, float16 too."""
+
+
+def held(dtype: DType, op: str = "") -> DType:
     """Give the dtype in which a head's result is made."""
-    return float32 if dtype is float16 else dtype
+    return float32 if dtype is float16 and op not in AS_IT_LIES else dtype
 
 
 def _reduce(what: int) -> Head:

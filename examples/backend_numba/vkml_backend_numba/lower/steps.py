@@ -94,8 +94,8 @@ def _with_head(builder: Builder, step: Step, places: list[Place], target: int) -
     calls, operands = _rest(step, places, result)
     if calls and not chains.can_run(calls, operands):
         return False
-    made, direct = held(first.dtype), held(first.dtype) is dtype
-    slot = target if direct else builder.temporary(size(first.shape) * 8)
+    made = held(first.dtype, first.op)
+    slot = target if made is dtype else builder.temporary(size(first.shape) * 8)
     if not HEADS[first.op](builder, first, [places[a] for a in first.args], slot):
         return False
     result = Place(slot, View.of(first.shape), made)
