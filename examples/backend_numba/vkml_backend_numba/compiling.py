@@ -11,14 +11,16 @@ import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
-from numba import config, njit
-
 from vkml_core.backend import API_VERSION
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+config: Any = numba.config
+"""Numba's settings, which have no types."""
+if config.THREADING_LAYER == "default":
+    config.THREADING_LAYER = "forksafe"  # GNU OpenMP ends a forked child that computes
 
 
 @cache
@@ -35,8 +37,8 @@ def folder() -> Path:
 
 def kernel(function: Function) -> Function:
     """Compile a function that kernels call: no fast math, division as IEEE 754 has it."""
-    compiled: Function = njit(nogil=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(Function, compiled)
 
 
 def program(function: Function) -> Function:
@@ -44,9 +46,8 @@ def program(function: Function) -> Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder())
     try:
-        compiled: Function = njit(nogil=True, error_model="numpy", parallel=True, cache=True)(
-            function
-        )
+        compile_ = numba.njit(nogil=True, error_model="numpy", parallel=True, cache=True)
+        compiled: Any = compile_(function)
     finally:
         config.CACHE_DIR = before
-    return compiled
+    return cast(Function, compiled)

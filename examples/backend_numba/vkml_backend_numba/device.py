@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 import numba
-
 from vkml_backend_cpu.convert import canonical_nan, to_float16, to_float32
 from vkml_backend_cpu.table import TABLE
-from vkml_backend_numba.executable import NumbaExecutable
-from vkml_backend_numba.kernels.tile import COLS, ROWS
-from vkml_backend_numba.workspace import ALIGNMENT, Workspace
 from vkml_core.backend import Capabilities
 from vkml_core.errors import OutOfMemoryError
 from vkml_core.plan import Plan
 from vkml_core.stepwise import Conversions, StepwiseDevice
+
+from vkml_backend_numba.compiling import config
+from vkml_backend_numba.executable import NumbaExecutable
+from vkml_backend_numba.kernels.tile import COLS, ROWS
+from vkml_backend_numba.workspace import ALIGNMENT, Workspace
 
 NAME: Final = "numba"
 
@@ -29,7 +30,7 @@ class NumbaDevice(StepwiseDevice):
         conversions = Conversions(widen=to_float32, narrow=to_float16, canonical=canonical_nan)
         super().__init__(name, "cpu", TABLE, backend=NAME, conversions=conversions)
         self.workspace = Workspace()
-        numba.set_num_threads(min(self.workspace.workers, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(self.workspace.workers, config.NUMBA_NUM_THREADS))
 
     def capabilities(self) -> Capabilities:
         """Tell what it can do: every row, many calls in a step."""

@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-
-from vkml_backend_numba.hosted import Hosted
-from vkml_backend_numba.kernels.machine import run
-from vkml_backend_numba.lower.steps import lower
-from vkml_backend_numba.workspace import address
 from vkml_core.backend import Array
 from vkml_core.dtypes import Scalar
 from vkml_core.host_memory import HostBuffer
 from vkml_core.plan import Plan, SlotKind
 from vkml_core.profile import Dispatch, SubmissionProfile
 
+from vkml_backend_numba.hosted import Hosted
+from vkml_backend_numba.kernels.machine import run
+from vkml_backend_numba.lower.steps import lower
+from vkml_backend_numba.workspace import address
+
 if TYPE_CHECKING:
     from vkml_backend_numba.device import NumbaDevice
+
+
+MOST_TRIES: Final = 16
+"""Times that a program stops for an open rounding until the host does the step."""
 
 
 class NumbaExecutable:
@@ -109,9 +113,9 @@ class NumbaExecutable:
             first = stop + 1
 
     def _native(self, first: int, last: int, rows: Array, arrays: dict[int, Array]) -> None:
-        """Run the machine; where it stops, decide what was open and go on, or let the host do it."""
+        """Run the machine; where it stops, decide what was open, or let the host do the step."""
         space, program = self._device.workspace, self._program
-        at, end = self._first(first), len(rows)
+        at, end, tries = self._first(first), len(rows), 0
         scratch = space.scratch.at_least(program.scratch * space.workers)
         while at < end:
             at = run(
@@ -127,9 +131,10 @@ class NumbaExecutable:
             )
             if at < end:
                 step = program.steps[at]
-                if not space.decide():
+                tries += 1
+                if not space.decide() or tries > MOST_TRIES:
                     self._host(step, arrays)
-                    step += 1
+                    step, tries = step + 1, 0
                 at = self._first(step)
 
     def _host(self, step: int, arrays: dict[int, Array]) -> None:

@@ -29,9 +29,7 @@ class Hosted:
         place = {slot.index: i for i, slot in enumerate(slots)}
         operands = tuple(Operand(place[number[o.slot]], o.view) for o in step.operands)
         slots = [replace(slot, index=i) for i, slot in enumerate(slots)]
-        made = replace(
-            plan.slots[step.write], index=len(slots), kind=SlotKind.OUTPUT, offset=None
-        )
+        made = replace(plan.slots[step.write], index=len(slots), kind=SlotKind.OUTPUT, offset=None)
         self._scalar = [slot.kind is SlotKind.SCALAR for slot in slots]
         mini = Plan(
             slots=(*slots, made),

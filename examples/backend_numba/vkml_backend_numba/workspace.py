@@ -7,12 +7,12 @@ import threading
 from typing import Final
 
 import numpy as np
-
 from vkml_backend_cpu.elementary import exact
-from vkml_backend_numba.kernels.elementwise import FUNCTIONS, HARD
-from vkml_backend_numba.kernels.machine import STATUS
 from vkml_core.backend import Array
 from vkml_core.settings import settings
+
+from vkml_backend_numba.kernels.elementwise import FUNCTIONS, HARD
+from vkml_backend_numba.kernels.machine import STATUS
 
 ALIGNMENT: Final = 64
 

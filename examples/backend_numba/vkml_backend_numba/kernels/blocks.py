@@ -18,7 +18,7 @@ HALF_NAN: Final = 0x7E00
 
 
 @kernel
-def canonical(source, target, n):  # type: ignore[no-untyped-def]
+def canonical(source, target, n):
     """Copy float32, every NaN made the contract's."""
     xs, ds = f32(source, n), f32(target, n)
     for i in range(n):
@@ -27,7 +27,7 @@ def canonical(source, target, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def round_to_half(place, n):  # type: ignore[no-untyped-def]
+def round_to_half(place, n):
     """Round float32 to what float16 holds, in place."""
     xs = f32(place, n)
     for i in range(n):
@@ -35,7 +35,7 @@ def round_to_half(place, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def store(source, target, dtype, n):  # type: ignore[no-untyped-def]
+def store(source, target, dtype, n):
     """Write a block of a value to memory."""
     if dtype == F32:
         canonical(source, target, n)
@@ -53,15 +53,15 @@ def store(source, target, dtype, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def item_size(dtype):  # type: ignore[no-untyped-def]
+def item_size(dtype):
     """Bytes of an element in memory."""
     return 1 if dtype == BOOL else (2 if dtype == F16 else (8 if dtype == I64 else 4))
 
 
 @kernel
-def _run(source, stride, target, dtype, n):  # type: ignore[no-untyped-def]
+def _run(source, stride, target, dtype, n):
     """Read n elements that lie `stride` apart."""
-    if dtype == F32 or dtype == I32:
+    if (dtype == F32) | (dtype == I32):
         words, out = i32(source, 1 + (n - 1) * abs(stride)), i32(target, n)
         if stride == 1:
             for i in range(n):
@@ -86,7 +86,7 @@ def _run(source, stride, target, dtype, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def value_size(dtype):  # type: ignore[no-untyped-def]
+def value_size(dtype):
     """Bytes of an element in a block: float16 is held as float32."""
     return 1 if dtype == BOOL else (8 if dtype == I64 else 4)
 
@@ -97,7 +97,7 @@ and four strides in elements."""
 
 
 @kernel
-def load(words, at, addresses, position, n, target):  # type: ignore[no-untyped-def]
+def load(words, at, addresses, position, n, target):
     """Give where elements `position` to `position + n` of an operand are, in order: in memory, or
     in `target`, to which they are copied.
     """

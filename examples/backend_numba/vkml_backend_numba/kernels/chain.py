@@ -28,7 +28,7 @@ BUFFER: Final = BLOCK * 8
 
 
 @kernel
-def chain(words, at, addresses, first, last, scratch, status, hard):  # type: ignore[no-untyped-def]
+def chain(words, at, addresses, first, last, scratch, status, hard):
     """Compute elements `first` to `last` of the chain described at word `at`."""
     operands, calls = words[at], words[at + 1]
     target, dtype = addresses[words[at + 3]], words[at + 4]

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-
 from vkml_backend_cpu.elementary.erfc_table import CENTRE, COEFFICIENTS
 from vkml_backend_cpu.elementary.exact import pi
 from vkml_backend_cpu.elementary.polynomial import LN2, ln, root_of_two
+
 from vkml_backend_numba.compiling import kernel
 from vkml_backend_numba.kernels.memory import double_of, long_of
 
@@ -43,29 +43,29 @@ _MAGIC_BITS: Final = int(np.float64(_MAGIC).view(np.int64))
 
 
 @kernel
-def _clip(x, low, high):  # type: ignore[no-untyped-def]
+def _clip(x, low, high):
     x = low if x < low else x
     return high if x > high else x
 
 
 @kernel
-def _expm1_small(r):  # type: ignore[no-untyped-def]
+def _expm1_small(r):
     return r * (_E1 + r * (_E2 + r * (_E3 + r * (_E4 + r * (_E5 + r * _E6)))))
 
 
 @kernel
-def _power_of_two(n):  # type: ignore[no-untyped-def]
+def _power_of_two(n):
     return double_of((n + 1023) << 52)
 
 
 @kernel
-def _scaled_root(k, r):  # type: ignore[no-untyped-def]
+def _scaled_root(k, r):
     root = _ROOT[k & 127]
     return (root + root * _expm1_small(r)) * _power_of_two(k >> 7)
 
 
 @kernel
-def exp_of(x):  # type: ignore[no-untyped-def]
+def exp_of(x):
     """Give eˣ for |x| < 150."""
     shifted = x * _PER_UNIT + _MAGIC
     k = shifted - _MAGIC
@@ -73,7 +73,7 @@ def exp_of(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _expm1_of(x):  # type: ignore[no-untyped-def]
+def _expm1_of(x):
     shifted = x * _PER_UNIT + _MAGIC
     k = shifted - _MAGIC
     whole = long_of(shifted) - _MAGIC_BITS
@@ -85,13 +85,13 @@ def _expm1_of(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x):
     """eˣ."""
     return exp_of(_clip(x, -150.0, 150.0))
 
 
 @kernel
-def exp2(x):  # type: ignore[no-untyped-def]
+def exp2(x):
     """2ˣ."""
     clipped = _clip(x, -150.0, 150.0)
     shifted = clipped * 128.0 + _MAGIC
@@ -101,19 +101,19 @@ def exp2(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def expm1(x):  # type: ignore[no-untyped-def]
+def expm1(x):
     """eˣ − 1."""
     return _expm1_of(_clip(x, -150.0, 150.0))
 
 
 @kernel
-def sigmoid(x):  # type: ignore[no-untyped-def]
+def sigmoid(x):
     """1/(1 + e⁻ˣ)."""
     return 1.0 / (1.0 + exp_of(_clip(-x, -150.0, 150.0)))
 
 
 @kernel
-def tanh(x):  # type: ignore[no-untyped-def]
+def tanh(x):
     """Hyperbolic tangent."""
     doubled = abs(x) * 2.0
     grown = _expm1_of(100.0 if doubled > 100.0 else doubled)
@@ -121,7 +121,7 @@ def tanh(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log_parts(x):  # type: ignore[no-untyped-def]
+def _log_parts(x):
     bits = long_of(x)
     k = (bits - _THREE_QUARTERS) >> 52
     m = double_of(bits - (k << 52))
@@ -133,27 +133,27 @@ def _log_parts(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def log(x):  # type: ignore[no-untyped-def]
+def log(x):
     """Natural logarithm."""
     k, part = _log_parts(x)
     return k * _LN2 + part
 
 
 @kernel
-def log2(x):  # type: ignore[no-untyped-def]
+def log2(x):
     """Logarithm to base 2."""
     k, part = _log_parts(x)
     return k + part * _LOG2_E
 
 
 @kernel
-def log10(x):  # type: ignore[no-untyped-def]
+def log10(x):
     """Logarithm to base 10."""
     return log(x) * _LOG10_E
 
 
 @kernel
-def log1p(x):  # type: ignore[no-untyped-def]
+def log1p(x):
     """ln(1 + x)."""
     u = 1.0 + x
     back = u - 1.0
@@ -161,13 +161,13 @@ def log1p(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def rsqrt(x):  # type: ignore[no-untyped-def]
+def rsqrt(x):
     """1/√x."""
     return 1.0 / math.sqrt(x)
 
 
 @kernel
-def _erf_near(x):  # type: ignore[no-untyped-def]
+def _erf_near(x):
     square, total = x * x, _ERF[0]
     for i in range(1, 14):
         total = total * square + _ERF[i]
@@ -175,7 +175,7 @@ def _erf_near(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _erfc_far(a):  # type: ignore[no-untyped-def]
+def _erfc_far(a):
     t = (a - CENTRE) / (a + CENTRE)
     total = _ERFC[0]
     for i in range(1, 22):
@@ -184,7 +184,7 @@ def _erfc_far(a):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def erf(x):  # type: ignore[no-untyped-def]
+def erf(x):
     """Error function."""
     a = abs(x)
     if a < 0.5:
@@ -193,7 +193,7 @@ def erf(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def erfc(x):  # type: ignore[no-untyped-def]
+def erfc(x):
     """1 − erf(x)."""
     a = abs(x)
     if a < 0.5:

@@ -10,7 +10,7 @@ from vkml_backend_numba.kernels.memory import f32, i32, i64, u8, u16
 
 
 @kernel
-def gather(words, at, addresses, outer, status):  # type: ignore[no-untyped-def]
+def gather(words, at, addresses, outer, status):
     """Pick from one outer slice. Words: slots of data, indices, result; elements of the axis there
     and in the indices; inner elements; bytes of an element.
     """
@@ -35,7 +35,7 @@ def gather(words, at, addresses, outer, status):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter(words, at, addresses, outer, status):  # type: ignore[no-untyped-def]
+def scatter(words, at, addresses, outer, status):
     """Add one outer slice of float32 at its indices, in source order; words as for `gather`."""
     there, here, inner = words[at + 3], words[at + 4], words[at + 5]
     xs = f32(addresses[words[at]] + outer * here * inner * 4, here * inner)
@@ -53,7 +53,7 @@ def scatter(words, at, addresses, outer, status):  # type: ignore[no-untyped-def
 
 
 @kernel
-def random_bits(words, at, addresses, first, last):  # type: ignore[no-untyped-def]
+def random_bits(words, at, addresses, first, last):
     """Philox4x32-10: groups of four words `first` to `last`. Words: slots of seed, offset, result;
     elements, bits.
     """

@@ -13,18 +13,13 @@ from numba import prange
 
 from vkml_backend_numba.compiling import kernel, program
 from vkml_backend_numba.kernels.chain import chain
-from vkml_backend_numba.kernels.convolution import (
-    convolve,
-    pack_gradients,
-    pad_images,
-    refuse_infinite,
-    weight_grad,
-)
+from vkml_backend_numba.kernels.convolution import convolve, refuse_infinite
 from vkml_backend_numba.kernels.indexing import gather, random_bits, scatter
 from vkml_backend_numba.kernels.memory import i64
 from vkml_backend_numba.kernels.pooling import max_pool, max_pool_grad
 from vkml_backend_numba.kernels.products import pack, product
 from vkml_backend_numba.kernels.sums import reduce_rows
+from vkml_backend_numba.kernels.weight_gradient import pack_gradients, pad_images, weight_grad
 
 KINDS: Final = (
     "chain",
@@ -48,7 +43,7 @@ STATUS: Final = 8
 
 
 @kernel
-def _task(kind, words, at, addresses, task, first, last, scratch, status, hard):  # type: ignore[no-untyped-def]
+def _task(kind, words, at, addresses, task, first, last, scratch, status, hard):
     """Do one task and give the range of elements that it made, for the chain that goes on."""
     if kind == 0:
         chain(words, at, addresses, first, last, scratch, status, hard)
@@ -88,22 +83,20 @@ def _task(kind, words, at, addresses, task, first, last, scratch, status, hard):
 
 
 @kernel
-def _share(substeps, s, words, addresses, worker, workers, scratch, status, hard):  # type: ignore[no-untyped-def]
+def _share(substeps, s, words, addresses, worker, workers, scratch, status, hard):
     """Do every task of a substep that is one worker's."""
     kind, tasks, at = substeps[s, 0], substeps[s, 1], substeps[s, 2]
     units, each, then = substeps[s, 3], substeps[s, 4], substeps[s, 5]
     for task in range(worker, tasks, workers):
         first = task * each
         last = min(units, first + each)
-        start, stop = _task(
-            kind, words, at, addresses, task, first, last, scratch, status, hard
-        )
+        start, stop = _task(kind, words, at, addresses, task, first, last, scratch, status, hard)
         if then >= 0:
             chain(words, then, addresses, start, stop, scratch, status, hard)
 
 
 @program
-def run(substeps, words, addresses, first, workers, scratch, size, status, hard):  # type: ignore[no-untyped-def]
+def run(substeps, words, addresses, first, workers, scratch, size, status, hard):
     """Run substeps from `first` on; give the one that stopped, or their number."""
     for s in range(first, len(substeps)):
         if substeps[s, 6]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, types
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from vkml_backend_numba.compiling import kernel
@@ -16,14 +16,14 @@ def _view(element: Any) -> Callable[[int, int], Any]:
     """Make the function that gives an array of `n` elements at an address."""
 
     @intrinsic
-    def pointer(context, address):  # type: ignore[no-untyped-def]
-        def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def pointer(context, address):
+        def generate(cgctx, builder, signature, args):
             return builder.inttoptr(args[0], cgctx.get_value_type(signature.return_type))
 
         return types.CPointer(element)(types.int64), generate
 
     @kernel
-    def view(address, n):  # type: ignore[no-untyped-def]
+    def view(address, n):
         return carray(pointer(address), (n,))
 
     return view
@@ -39,8 +39,8 @@ u32 = _view(types.uint32)
 
 def _bitcast(source: Any, target: Any) -> Any:
     @intrinsic
-    def cast(context, value):  # type: ignore[no-untyped-def]
-        def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def cast(context, value):
+        def generate(cgctx, builder, signature, args):
             return builder.bitcast(args[0], cgctx.get_value_type(signature.return_type))
 
         return target(source), generate
@@ -59,20 +59,20 @@ double_of = _bitcast(types.int64, types.float64)
 
 
 @intrinsic
-def widen(context, bits):  # type: ignore[no-untyped-def]
+def widen(context, bits):
     """Give the float32 of a float16's bits: exact."""
 
-    def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(cgctx, builder, signature, args):
         return builder.fpext(builder.bitcast(args[0], ir.HalfType()), ir.FloatType())
 
     return types.float32(types.uint16), generate
 
 
 @intrinsic
-def narrow(context, value):  # type: ignore[no-untyped-def]
+def narrow(context, value):
     """Give the bits of the float16 nearest to a float32, ties to even."""
 
-    def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(cgctx, builder, signature, args):
         return builder.bitcast(builder.fptrunc(args[0], ir.HalfType()), ir.IntType(16))
 
     return types.uint16(types.float32), generate
@@ -80,8 +80,8 @@ def narrow(context, value):  # type: ignore[no-untyped-def]
 
 def _rounded(name: str) -> Any:
     @intrinsic
-    def to_integer(context, value):  # type: ignore[no-untyped-def]
-        def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def to_integer(context, value):
+        def generate(cgctx, builder, signature, args):
             function = builder.module.declare_intrinsic(f"llvm.{name}", [ir.FloatType()])
             return builder.call(function, args)
 

@@ -21,7 +21,7 @@ SIDE: Final = 16
 
 
 @kernel
-def pack_panel(b, down, right, size, cols, target):  # type: ignore[no-untyped-def]
+def pack_panel(b, down, right, size, cols, target):
     """Pack `size` rows of COLS columns of a matrix with strides `down` and `right`; columns from
     `cols` on are 0.
     """
@@ -43,7 +43,7 @@ def pack_panel(b, down, right, size, cols, target):  # type: ignore[no-untyped-d
 
 
 @kernel
-def pack(words, at, addresses, task):  # type: ignore[no-untyped-def]
+def pack(words, at, addresses, task):
     """Pack one panel of one matrix. Words: slot, byte offset, strides of batch, k and column,
     K, columns, slot of the packed panels, byte offset there.
     """
@@ -58,7 +58,7 @@ def pack(words, at, addresses, task):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_tile(tiles, out, pitch, rows, cols, first):  # type: ignore[no-untyped-def]
+def add_tile(tiles, out, pitch, rows, cols, first):
     """Put a tile where its chunk is the first, else add it."""
     for i in range(rows):
         source, target = f32(tiles + i * COLS * 4, cols), f32(out + i * pitch * 4, cols)
@@ -71,7 +71,7 @@ def add_tile(tiles, out, pitch, rows, cols, first):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _pack_rows(a, down, right, rows, size, target):  # type: ignore[no-untyped-def]
+def _pack_rows(a, down, right, rows, size, target):
     """Pack panels of ROWS rows as [k][row], the last row again where rows are missing."""
     for panel in range((rows + ROWS - 1) // ROWS):
         out = f32(target + panel * size * ROWS * 4, size * ROWS)
@@ -82,7 +82,7 @@ def _pack_rows(a, down, right, rows, size, target):  # type: ignore[no-untyped-d
 
 
 @kernel
-def product(words, at, addresses, task, scratch):  # type: ignore[no-untyped-def]
+def product(words, at, addresses, task, scratch):
     """Compute a block of rows of one product and give its range of elements. Words: slot, byte
     offset and strides (batch, row, k) of A; slot and byte offset of packed B; M, N, K; rows of a
     block; slot of the result.

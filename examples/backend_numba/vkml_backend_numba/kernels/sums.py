@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from vkml_backend_numba.compiling import kernel
 from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, load, store
-from vkml_backend_numba.kernels.memory import f32, float_of, i32, i64, bits_of, u8
+from vkml_backend_numba.kernels.memory import bits_of, f32, float_of, i32, i64, u8
 
 LANES: Final = 32
 CHUNK: Final = 1024
@@ -21,10 +21,10 @@ _VECTOR: Final = ir.VectorType(ir.FloatType(), LANES)
 
 
 @intrinsic
-def _lane_sum(context, place, groups):  # type: ignore[no-untyped-def]
+def _lane_sum(context, place, groups):
     """Add up `groups` times 32 float32 in 32 lanes from +0 and fold them by halves."""
 
-    def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(cgctx, builder, signature, args):
         place, groups = args
         word = ir.IntType(64)
         start = builder.basic_block
@@ -61,7 +61,7 @@ def _folded(builder: Any, lanes: Any) -> Any:
 
 
 @kernel
-def _float_sum(place, n, spare):  # type: ignore[no-untyped-def]
+def _float_sum(place, n, spare):
     """Sum up to a chunk; what is missing to whole lanes is +0."""
     whole = n // LANES
     if n % LANES == 0:
@@ -75,14 +75,14 @@ def _float_sum(place, n, spare):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _key(x):  # type: ignore[no-untyped-def]
+def _key(x):
     """Give an integer in the order of floats, −0 below +0."""
     bits = bits_of(x)
     return np.int32(bits ^ ((bits >> 31) & 0x7FFFFFFF))
 
 
 @kernel
-def _float_extreme(place, n, largest):  # type: ignore[no-untyped-def]
+def _float_extreme(place, n, largest):
     xs = f32(place, n)
     nan = 0
     best = _key(xs[0])
@@ -100,7 +100,7 @@ def _float_extreme(place, n, largest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _integer(xs, n, what):  # type: ignore[no-untyped-def]
+def _integer(xs, n, what):
     total = np.int64(0 if what == SUM else xs[0])
     for i in range(n):
         x = np.int64(xs[i])
@@ -114,9 +114,9 @@ def _integer(xs, n, what):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def reduce_chunk(place, n, what, dtype, target, spare):  # type: ignore[no-untyped-def]
+def reduce_chunk(place, n, what, dtype, target, spare):
     """Reduce up to a chunk of values at `place` to one at `target`, as values are held."""
-    if dtype == F32 or dtype == F16:
+    if (dtype == F32) | (dtype == F16):
         out = f32(target, 1)
         if what == SUM:
             out[0] = _float_sum(place, n, spare)
@@ -131,7 +131,7 @@ def reduce_chunk(place, n, what, dtype, target, spare):  # type: ignore[no-untyp
 
 
 @kernel
-def reduce_rows(words, at, addresses, first, last, scratch):  # type: ignore[no-untyped-def]
+def reduce_rows(words, at, addresses, first, last, scratch):
     """Reduce chunks `first` to `last`; words: what, dtype of the result, elements of a row, chunks
     of a row, its slot and byte offset; then the operand, rows first.
     """

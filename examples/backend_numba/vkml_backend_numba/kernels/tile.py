@@ -40,10 +40,10 @@ def _load_long(builder: Any, table: Any, k: Any) -> Any:
 
 
 @intrinsic
-def tile(context, a, rows, along, b, down, first, last, out):  # type: ignore[no-untyped-def]
+def tile(context, a, rows, along, b, down, first, last, out):
     """Sum over k from `first` to `last`; write ROWS × COLS sums to `out`, row by row."""
 
-    def generate(cgctx, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(cgctx, builder, signature, args):
         a, rows, along, b, down, first, last, out = args
         bases = [
             builder.add(a, builder.mul(_load_long(builder, rows, I64(i)), I64(4)))

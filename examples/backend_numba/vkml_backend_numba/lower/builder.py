@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from vkml_core.backend import Array
 
 from vkml_backend_numba.kernels.machine import KINDS
-from vkml_core.backend import Array
 
 NOTHING: Final = -1
 ALONE: Final = 1 << 15

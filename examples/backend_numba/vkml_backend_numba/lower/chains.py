@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from vkml_core.dtypes import DType, float16, float32
+from vkml_core.plan import Call
+from vkml_core.shapes import View, size
+
 from vkml_backend_numba.kernels.chain import MOST_VALUES
 from vkml_backend_numba.kernels.elementwise import CODES, FUNCTIONS
 from vkml_backend_numba.lower.builder import Builder
 from vkml_backend_numba.lower.operands import DTYPE, LETTER, Place
-from vkml_core.dtypes import DType, float16
-from vkml_core.plan import Call
-from vkml_core.shapes import View, size
 
 CHEAP: Final = 32768
 DEAR: Final = 2048
@@ -91,6 +92,16 @@ def copied(builder: Builder, place: Place) -> Place:
     slot = builder.temporary(size(place.view.shape) * place.dtype.itemsize)
     emit(builder, (), (place,), slot, place.dtype)
     return Place(slot, View.of(place.view.shape), place.dtype)
+
+
+def floats(builder: Builder, places: Sequence[Place], dtype: DType = float32) -> list[Place]:
+    """Give operands in order, at the beginning of their slots."""
+    return [at_start(builder, in_order(builder, place, dtype)) for place in places]
+
+
+def at_start(builder: Builder, place: Place) -> Place:
+    """Give a place at the beginning of its slot."""
+    return copied(builder, place) if place.view.offset else place
 
 
 def _cast(place: Place, dtype: DType) -> Call:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, I64
 from vkml_core.dtypes import DType, bool_, float16, float32, int32, int64
 from vkml_core.plan import Operand, Slot, SlotKind
 from vkml_core.shapes import View, size
+
+from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, I64
 
 DTYPE: Final = {float32: F32, float16: F16, int32: I32, int64: I64, bool_: BOOL}
 LETTER: Final = {float32: "f", float16: "f", int32: "i", int64: "l", bool_: "b"}

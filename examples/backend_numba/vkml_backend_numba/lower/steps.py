@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vkml_backend_numba.lower import chains
-from vkml_backend_numba.lower.builder import Builder
-from vkml_backend_numba.lower.heads import HEADS, IN_RANGES, held
-from vkml_backend_numba.lower.operands import Place, has_elements
 from vkml_core.backend import Array
 from vkml_core.ops.spec import REGISTRY, Kind
 from vkml_core.plan import Call, Plan, SlotKind, Step
 from vkml_core.shapes import View, size
+
+from vkml_backend_numba.lower import chains
+from vkml_backend_numba.lower.builder import Builder
+from vkml_backend_numba.lower.heads import HEADS, IN_RANGES, held
+from vkml_backend_numba.lower.operands import Place, has_elements
 
 COPY = "contiguous"
 
@@ -70,9 +71,7 @@ def lower(plan: Plan) -> Program:
 def _lowered(builder: Builder, plan: Plan, step: Step, now: Sequence[int], target: int) -> bool:
     if not size(step.calls[-1].shape) or not all(map(has_elements, step.operands)):
         return False
-    places = [
-        replace(Place.of(o, plan.slots[o.slot]), slot=now[o.slot]) for o in step.operands
-    ]
+    places = [replace(Place.of(o, plan.slots[o.slot]), slot=now[o.slot]) for o in step.operands]
     first, dtype = step.calls[0], step.calls[-1].dtype
     if REGISTRY[first.op].kind is Kind.ELEMENTWISE:
         if not chains.can_run(step.calls, places):
