@@ -8,6 +8,8 @@ import vkml
 from conftest import bits, same
 from vkml_core.plugins import open_device
 
+from vkml_backend_numba import executable
+from vkml_backend_numba.kernels.elementwise import FUNCTIONS
 from vkml_backend_numba.kernels.operations import LIMITS
 
 
@@ -22,24 +24,40 @@ def test_a_sample_of_all_floats(name):
     same(lambda d: [getattr(vkml, name)(vkml.tensor(x, device=d))])
 
 
-def test_open_roundings_are_decided_and_kept():
-    """Among so many arguments some are open: the table of decided ones grows, and the bits hold."""
-    x = np.linspace(0.1, 80.0, 6_000_000, dtype=np.float32)
-    device = open_device("numba")
-    device.workspace.hard[:] = 0
-    first = bits([vkml.log(vkml.tensor(x, device="numba"))])
-    assert device.workspace.hard[:, 0].sum() > 0
-    again = bits([vkml.log(vkml.tensor(x, device="numba"))])
-    assert first == again == bits([vkml.log(vkml.tensor(x, device="cpu"))])
+OPEN = {
+    "log": [0x3F7FFFFE, 0x3FA66C0B, 0x3FC55379, 0x3FD364D7, 0x3FDC4750],
+    "exp": [0x3FE67199, 0x4001B249, 0x40315B33],
+    "log2": [0x3F442160, 0x3FEDDFFD, 0x40207AB9, 0x40707492],
+    "sigmoid": [0x3FD8ED9E, 0x407360F3],
+}
+"""Arguments whose rounding the bound of the first phase leaves open."""
 
 
-def test_a_step_that_stops_too_often_is_the_hosts(monkeypatch):
-    from vkml_backend_numba import executable
+def among_others(name: str) -> np.ndarray:
+    x = np.linspace(0.5, 3.0, 100_003, dtype=np.float32)
+    x[:: len(x) // len(OPEN[name])][: len(OPEN[name])] = np.array(OPEN[name], np.uint32).view("f4")
+    return x
 
+
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_open_roundings_are_decided_and_kept(name):
+    x, function = among_others(name), getattr(vkml, name)
+    hard = open_device("numba").workspace.hard
+    hard[:] = 0
+    first = bits([function(vkml.tensor(x, device="numba"))])
+    known = hard.copy()
+    assert known[FUNCTIONS.index(name), 0] == len(OPEN[name])
+    again = bits([function(vkml.tensor(x, device="numba"))])
+    assert (hard == known).all()
+    assert first == again == bits([function(vkml.tensor(x, device="cpu"))])
+
+
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_a_step_that_stops_too_often_is_the_hosts(name, monkeypatch):
     monkeypatch.setattr(executable, "MOST_TRIES", 0)
-    x = np.linspace(0.1, 80.0, 6_000_000, dtype=np.float32)
-    device = open_device("numba")
-    device.workspace.hard[:] = 0
-    found = bits([vkml.log(vkml.tensor(x, device="numba")) + 1.0])
-    assert device.workspace.hard[:, 0].sum() > 0
-    assert found == bits([vkml.log(vkml.tensor(x, device="cpu")) + 1.0])
+    x, function = among_others(name), getattr(vkml, name)
+    hard = open_device("numba").workspace.hard
+    hard[:] = 0
+    found = bits([function(vkml.tensor(x, device="numba")) + 1.0])
+    assert 0 < hard[FUNCTIONS.index(name), 0] <= len(OPEN[name])
+    assert found == bits([function(vkml.tensor(x, device="cpu")) + 1.0])
