@@ -19,8 +19,6 @@ from vkml_core.backend import API_VERSION
 Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = numba.config
 """Numba's settings, which have no types."""
-if config.THREADING_LAYER == "default":
-    config.THREADING_LAYER = "forksafe"  # GNU OpenMP ends a forked child that computes
 
 
 @cache

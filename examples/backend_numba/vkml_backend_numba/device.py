@@ -30,7 +30,7 @@ class NumbaDevice(StepwiseDevice):
         conversions = Conversions(widen=to_float32, narrow=to_float16, canonical=canonical_nan)
         super().__init__(name, "cpu", TABLE, backend=NAME, conversions=conversions)
         self.workspace = Workspace()
-        numba.set_num_threads(min(self.workspace.workers, config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(self.workspace.threads, config.NUMBA_NUM_THREADS))
 
     def capabilities(self) -> Capabilities:
         """Tell what it can do: every row, many calls in a step."""
@@ -55,6 +55,6 @@ class NumbaDevice(StepwiseDevice):
             "executor": f"programs compiled by Numba {numba.__version__}",
             "level": "exact",
             "operations": str(len(self.table)),
-            "threads": str(self.workspace.workers),
+            "threads": str(self.workspace.threads),
             "tile": f"{ROWS} x {COLS}",
         }

@@ -11,6 +11,7 @@ from vkml_backend_cpu.elementary import exact
 from vkml_core.backend import Array
 from vkml_core.settings import settings
 
+from vkml_backend_numba.compiling import config
 from vkml_backend_numba.kernels.elementwise import FUNCTIONS, HARD
 from vkml_backend_numba.kernels.machine import STATUS
 
@@ -48,10 +49,16 @@ class Workspace:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.workers = max(1, settings().cpu_threads or len(os.sched_getaffinity(0)))
+        self.threads = max(1, settings().cpu_threads or config.NUMBA_NUM_THREADS)
+        self._process = os.getpid()
         self.arena, self.own, self.scratch = Memory(), Memory(), Memory()
-        self.status = np.zeros((self.workers, STATUS), np.int64)
+        self.status = np.zeros((self.threads, STATUS), np.int64)
         self.hard = np.zeros((len(FUNCTIONS), 2 * HARD + 1), np.int64)
+
+    @property
+    def workers(self) -> int:
+        """How many threads share tasks: one in a forked child, where those of OpenMP are gone."""
+        return self.threads if os.getpid() == self._process else 1
 
     def decide(self) -> bool:
         """Decide the roundings that stopped a program; False if something else did."""

@@ -2,8 +2,9 @@
 
 With a stride of 1 the windows of neighbouring places lie side by side in the padded image, whatever
 the tap: a tile reads them at the tap's offset. So the places of an image are counted in rows of the
-padded width, and what lies over the edge is left out when results are stored. With other strides
-one image's columns are made in scratch memory.
+padded width, and what lies over the edge is left out when results are stored. With other strides,
+and where rows are so short that too much would be left out, one image's columns are made in scratch
+memory, where they stay in the cache.
 """
 
 from __future__ import annotations
@@ -45,8 +46,14 @@ def _columns(image, words, at, target):
         base = image + words[at + CONV + k] * 4
         for y in range(oh):
             ds = f32(target + (k * oh + y) * ow * 4, ow)
-            for x in range(ow):
-                ds[x] = f32(base + (y * sh * wide + x * sw) * 4, 1)[0]
+            row = base + y * sh * wide * 4
+            if sw == 1:
+                xs = f32(row, ow)
+                for x in range(ow):
+                    ds[x] = xs[x]
+            else:
+                for x in range(ow):
+                    ds[x] = f32(row + x * sw * 4, 1)[0]
     tail = f32(target + words[at + 19] * oh * ow * 4, COLS)
     for i in range(COLS):
         tail[i] = np.float32(0)

@@ -99,7 +99,7 @@ def _share(substeps, s, words, addresses, worker, workers, scratch, status, hard
 def run(substeps, words, addresses, first, workers, scratch, size, status, hard):
     """Run substeps from `first` on; give the one that stopped, or their number."""
     for s in range(first, len(substeps)):
-        if substeps[s, 6]:
+        if substeps[s, 6] or workers == 1:
             _share(substeps, s, words, addresses, 0, 1, scratch, status, hard)
         else:
             for worker in prange(workers):

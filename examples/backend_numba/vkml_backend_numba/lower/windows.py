@@ -16,6 +16,9 @@ from vkml_backend_numba.lower.chains import copied, floats
 from vkml_backend_numba.lower.operands import Place
 
 _TILE: Final = ROWS * COLS * 4
+WASTE: Final = 1.25
+"""Columns of tiles for each place of the result from which on columns are made: each of them is
+read once for every few outputs."""
 Head = Callable[[Builder, Call, Sequence[Place], int], bool]
 
 
@@ -44,7 +47,7 @@ def _conv(builder: Builder, call: Call, places: Sequence[Place], slot: int) -> b
     taps = _taps(c, (kh, kw), high * wide, dh * wide, dw)
     size_ = each * kh * kw
     rows = outputs // groups
-    made = int((sh, sw) != (1, 1))
+    made = int((sh, sw) != (1, 1) or _is_wasteful(oh, ow, wide))
     words = [
         *(x.slot, w.slot, slot, c, h, wide_, ph, pw, high, wide, groups, rows, size_, oh, ow),
         *(sh, sw, CHUNK, made, len(taps), rows * size_, size_, 1, each * high * wide),
@@ -52,6 +55,11 @@ def _conv(builder: Builder, call: Call, places: Sequence[Place], slot: int) -> b
     ]
     _add_conv(builder, words, n)
     return True
+
+
+def _is_wasteful(oh: int, ow: int, wide: int) -> bool:
+    """Whether places in rows of the padded width are many more tiles than places side by side."""
+    return -(-((oh - 1) * wide + ow) // COLS) * COLS > WASTE * (oh * ow)
 
 
 def _add_conv(builder: Builder, words: Sequence[int], n: int) -> None:
@@ -78,15 +86,17 @@ def _input_grad(builder: Builder, call: Call, places: Sequence[Place], slot: int
     turned = copied(builder, Place(w.slot, by_tap, float32))
     h, wide_ = call.shape[2:]
     high, wide = h + (kh - 1) * dh, wide_ + (kw - 1) * dw
+    made = int(_is_wasteful(h, wide_, wide))
     offsets = [
-        o * high * wide + (kh - 1 - y) * dh * wide + (kw - 1 - x) * dw
+        (group * rows + o) * high * wide + (kh - 1 - y) * dh * wide + (kw - 1 - x) * dw
+        for group in range(groups)
         for y in range(kh)
         for x in range(kw)
         for o in range(rows)
     ]
     words = [
         *(g.slot, turned.slot, slot, outputs, oh, ow, top, left, high, wide, groups, each),
-        *(taps * rows, h, wide_, 1, 1, rows, 0, len(offsets), taps * rows * each, 1, each),
+        *(taps * rows, h, wide_, 1, 1, rows, made, len(offsets), taps * rows * each, 1, each),
         *(rows * high * wide, *offsets),
     ]
     _add_conv(builder, words, n)
