@@ -1,0 +1,1 @@
+"""Compiled kernels: each does one task of a substep of a program."""

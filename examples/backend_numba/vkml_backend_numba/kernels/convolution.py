@@ -1,0 +1,127 @@
+"""Convolutions without columns in memory: tiles read windows where they lie in padded images.
+
+With a stride of 1 the windows of neighbouring places lie side by side in the padded image, whatever
+the tap: a tile reads them at the tap's offset. So the places of an image are counted in rows of the
+padded width, and what lies over the edge is left out when results are stored. With other strides,
+and where rows are so short that too much would be left out, one image's columns are made in scratch
+memory, where they stay in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from vkml_backend_numba.compiling import kernel
+from vkml_backend_numba.kernels.blocks import canonical
+from vkml_backend_numba.kernels.elementwise import REFUSED
+from vkml_backend_numba.kernels.memory import f32, i32, i64
+from vkml_backend_numba.kernels.products import add_tile
+from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
+
+_TILE: Final = ROWS * COLS * 4
+
+
+@kernel
+def pad_image(source, c, h, w, top, left, high, wide, target):
+    """Copy c planes h × w into zeros high × wide, from (top, left) on; and a tile of zeros."""
+    out = f32(target, c * high * wide + COLS)
+    for i in range(c * high * wide + COLS):
+        out[i] = np.float32(0)
+    for plane in range(c):
+        for y in range(h):
+            xs = f32(source + (plane * h + y) * w * 4, w)
+            ds = f32(target + ((plane * high + y + top) * wide + left) * 4, w)
+            for x in range(w):
+                ds[x] = xs[x]
+
+
+@kernel
+def _columns(image, words, at, target):
+    """Make the columns of a padded image: a row of places for each k, by the table of offsets."""
+    size, oh, ow = words[at + 12], words[at + 13], words[at + 14]
+    sh, sw, wide = words[at + 15], words[at + 16], words[at + 9]
+    for k in range(words[at + 19]):
+        base = image + words[at + CONV + k] * 4
+        for y in range(oh):
+            ds = f32(target + (k * oh + y) * ow * 4, ow)
+            row = base + y * sh * wide * 4
+            if sw == 1:
+                xs = f32(row, ow)
+                for x in range(ow):
+                    ds[x] = xs[x]
+            else:
+                for x in range(ow):
+                    ds[x] = f32(row + x * sw * 4, 1)[0]
+    tail = f32(target + words[at + 19] * oh * ow * 4, COLS)
+    for i in range(COLS):
+        tail[i] = np.float32(0)
+    return size
+
+
+CONV: Final = 24
+"""Words before the table of a convolution."""
+
+
+@kernel
+def convolve(words, at, addresses, task, scratch):
+    """Convolve one image and give its range of elements. Words: slots of images, weights, result;
+    C, H, W, top, left, padded height and width; groups, rows (outputs of a group), k of a group,
+    oh, ow, strides, the chunk of k, whether columns are made, k of all groups, strides of the
+    weights (group, row, k), elements between groups in the padded image, unused; then offsets of k.
+    """
+    c, h, w = words[at + 3], words[at + 4], words[at + 5]
+    high, wide = words[at + 8], words[at + 9]
+    groups, outputs, size = words[at + 10], words[at + 11], words[at + 12]
+    oh, ow, chunk, made = words[at + 13], words[at + 14], words[at + 17], words[at + 18]
+    by_group, by_row, by_k = words[at + 20], words[at + 21], words[at + 22]
+    tables = i64(scratch, ROWS + 2 * size)
+    along, down, tiles = scratch + ROWS * 8, scratch + (ROWS + size) * 8, 0
+    tiles = scratch + (ROWS + 2 * size) * 8
+    image = tiles + _TILE
+    source = addresses[words[at]] + task * c * h * w * 4
+    pad_image(source, c, h, w, words[at + 6], words[at + 7], high, wide, image)
+    sums = image + (c * high * wide + COLS) * 4
+    pitch, right = wide, image
+    if made:
+        right = sums
+        sums = right + (words[at + 19] * oh * ow + COLS) * 4
+        _columns(image, words, at, right)
+        pitch = ow
+    places = (oh - 1) * pitch + ow
+    across = (places + COLS - 1) // COLS * COLS
+    out = addresses[words[at + 2]] + task * groups * outputs * oh * ow * 4
+    for k in range(size):
+        tables[ROWS + k] = k * by_k
+        tables[ROWS + size + k] = k * oh * ow if made else words[at + CONV + k]
+    for group in range(groups):
+        weights = addresses[words[at + 1]] + group * by_group * 4
+        shift = group * (size * oh * ow if made else words[at + 23])
+        for start in range(0, size, chunk):
+            stop = min(size, start + chunk)
+            for i in range(0, outputs, ROWS):
+                for r in range(ROWS):
+                    tables[r] = min(i + r, outputs - 1) * by_row
+                for j in range(0, across, COLS):
+                    panel = right + (shift + j) * 4
+                    tile(weights, scratch, along, panel, down, start, stop, tiles)
+                    place = sums + (i * across + j) * 4
+                    add_tile(tiles, place, across, min(ROWS, outputs - i), COLS, start == 0)
+        for o in range(outputs):
+            for y in range(oh):
+                place = out + ((group * outputs + o) * oh + y) * ow * 4
+                canonical(sums + (o * across + y * pitch) * 4, place, ow)
+    each = groups * outputs * oh * ow
+    return task * each, (task + 1) * each
+
+
+@kernel
+def refuse_infinite(words, at, addresses, status):
+    """Refuse weights that are not finite: 0 times such a weight is no 0. Words: slot, elements."""
+    bits = i32(addresses[words[at]], words[at + 1])
+    found = 0
+    for i in range(words[at + 1]):
+        found |= (bits[i] & 0x7F800000) == 0x7F800000
+    if found:
+        i64(status, 1)[0] = REFUSED

@@ -1,0 +1,1 @@
+"""Plans to programs: each step becomes substeps that kernels understand."""
