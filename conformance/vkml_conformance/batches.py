@@ -112,7 +112,9 @@ def _sizes(spec: OpSpec, thorough: bool) -> Sequence[int]:
 
 
 def derive(seed: int = 0, thorough: bool = False) -> Iterator[Check]:
-    """Give a check of every row with a batch axis, dtype and size: `batch/<op>/<dtype>/<n>`."""
+    """Give a check of every row with a batch axis, dtype and size: `batch/<op>/<dtype>/<n>`, with
+    `/long` after it where `thorough` adds batches to it.
+    """
     for spec in REGISTRY.values():
         if not samples(spec):
             continue
@@ -123,10 +125,14 @@ def derive(seed: int = 0, thorough: bool = False) -> Iterator[Check]:
 
 def _check(spec: OpSpec, dtype: DType, n: int, seed: int, thorough: bool) -> Check:
     made = [batch(spec, dtype, sample, n, seed) for sample in samples(spec)]
-    batches = (made[0], *(b for b in made[1:] if b.elements <= LARGEST[thorough]))
+    usual, batches = (
+        (made[0], *(b for b in made[1:] if b.elements <= LARGEST[long]))
+        for long in (False, thorough)
+    )
+    end = "/long" if len(batches) > len(usual) else ""
     told = [f"{b.case.sample.shapes} {b.case.sample.attrs or ''}".strip() for b in batches]
     return Check(
-        id=f"batch/{spec.name}/{dtype.name}/{n}" + (f"@{seed}" if seed else ""),
+        id=f"batch/{spec.name}/{dtype.name}/{n}{end}" + (f"@{seed}" if seed else ""),
         family="invariance",
         op=spec.name,
         dtype=dtype.name,

@@ -27,7 +27,7 @@ def failing_on(device: str) -> Callable[[Program], bool]:
 def test_graphs_shrink_to_the_operation_that_is_wrong() -> None:
     with broken_tables.registered(broken_tables.wrong_exp) as name:
         fails = failing_on(name)
-        found = [p for n in range(150) if fails(p := Graph(n, 0).program)]
+        found = [p for n in range(300) if fails(p := Graph(n, 0).program)]
         assert len(found) >= 3
         for program in found[:4]:
             least = shrink(program, fails, 60)

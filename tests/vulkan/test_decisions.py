@@ -27,7 +27,7 @@ def test_products(recorded: str) -> None:
 
     product(3, 4, 5)
     product(64, 64, 64)
-    product(64, 1024, 64)
+    product(64, 1536, 64)
     product(64, 64, 64, vkml.float16)
     assert chosen("matmul") == [
         "one output an invocation",
