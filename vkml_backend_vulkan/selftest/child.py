@@ -17,7 +17,7 @@ from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.errors import DeviceError
 
 SECONDS: Final = 400.0
-"""The time limit. A software rasteriser that keeps no pipelines takes ten seconds."""
+"""The time limit. A software rasteriser that keeps no pipelines may take minutes."""
 _GRACE: Final = 5.0
 _INTERPRETERS: Final = ("python", "pypy")
 REFUSED: Final = "refused"
