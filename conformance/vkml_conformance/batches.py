@@ -112,27 +112,36 @@ def _sizes(spec: OpSpec, thorough: bool) -> Sequence[int]:
 
 
 def derive(seed: int = 0, thorough: bool = False) -> Iterator[Check]:
-    """Give a check of every row with a batch axis, dtype and size: `batch/<op>/<dtype>/<n>`, with
-    `/long` after it where `thorough` adds batches to it.
+    """Give a check of every row with a batch axis, dtype and size: `batch/<op>/<dtype>/<n>`; if
+    `thorough`, of more sizes, and one more with `/long` after it where larger batches are left.
     """
     for spec in REGISTRY.values():
         if not samples(spec):
             continue
         for dtype in takes(spec):
             for n in _sizes(spec, thorough):
-                yield _check(spec, dtype, n, seed, thorough)
+                usual, larger = _batches(spec, dtype, n, seed)
+                name = f"batch/{spec.name}/{dtype.name}/{n}"
+                yield _check(name, spec, dtype, usual, seed)
+                if thorough and larger:
+                    yield _check(f"{name}/long", spec, dtype, larger, seed)
 
 
-def _check(spec: OpSpec, dtype: DType, n: int, seed: int, thorough: bool) -> Check:
+Batches = tuple[Batch, ...]
+
+
+def _batches(spec: OpSpec, dtype: DType, n: int, seed: int) -> tuple[Batches, Batches]:
+    """Give the batches of every run (of the usual sample, and small ones), and larger ones."""
     made = [batch(spec, dtype, sample, n, seed) for sample in samples(spec)]
-    usual, batches = (
-        (made[0], *(b for b in made[1:] if b.elements <= LARGEST[long]))
-        for long in (False, thorough)
-    )
-    end = "/long" if len(batches) > len(usual) else ""
+    small = (made[0], *(b for b in made[1:] if b.elements <= LARGEST[False]))
+    larger = (b for b in made[1:] if LARGEST[False] < b.elements <= LARGEST[True])
+    return small, tuple(larger)
+
+
+def _check(name: str, spec: OpSpec, dtype: DType, batches: Batches, seed: int) -> Check:
     told = [f"{b.case.sample.shapes} {b.case.sample.attrs or ''}".strip() for b in batches]
     return Check(
-        id=f"batch/{spec.name}/{dtype.name}/{n}{end}" + (f"@{seed}" if seed else ""),
+        id=name + (f"@{seed}" if seed else ""),
         family="invariance",
         op=spec.name,
         dtype=dtype.name,

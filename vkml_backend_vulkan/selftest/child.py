@@ -16,8 +16,8 @@ from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.errors import DeviceError
 
-SECONDS: Final = 400.0
-"""The time limit. A software rasteriser that keeps no pipelines may take minutes."""
+SECONDS: Final = 120.0
+"""The time limit. A software rasteriser that keeps no pipelines takes ten seconds."""
 _GRACE: Final = 5.0
 _INTERPRETERS: Final = ("python", "pypy")
 REFUSED: Final = "refused"

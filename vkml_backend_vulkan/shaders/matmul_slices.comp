@@ -23,9 +23,13 @@ void main()
     if (i >= count) return;
     float total = 0.0;
     for (int first = 0; first < slices; first += BLOCK) {
-        uint next[BLOCK]; // +0 after the last slice, which changes no sum
-        [[unroll]] for (int s = 0; s < BLOCK; s++)
-            next[s] = first + s < slices ? load_f32(sums, int(uint(first + s) * count + i)) : 0u;
+        // +0 after the last slice, which changes no sum. Without branches: 32 of them are more than
+        // what SwiftShader's compiler finds an end of.
+        uint next[BLOCK];
+        [[unroll]] for (int s = 0; s < BLOCK; s++) {
+            uint read = load_f32(sums, int(uint(min(first + s, slices - 1)) * count + i));
+            next[s] = mix(0u, read, first + s < slices);
+        }
         [[unroll]] for (int s = 0; s < BLOCK; s++) {
             precise float sum = total + uintBitsToFloat(next[s]);
             total = sum;
