@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from vkml_backend_numba.compiling import kernel
+from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.blocks import canonical
 from vkml_backend_numba.kernels.memory import f32, i64
+from vkml_backend_numba.kernels.thread import tell
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
 
 CHUNK: Final = 512
@@ -42,17 +43,17 @@ def pack_panel(b, down, right, size, cols, target):
                 out[k * COLS + j] = f32(b + (k * down + j * right) * 4, 1)[0]
 
 
-@kernel
-def pack(words, at, addresses, task):
+@entry
+def pack(words, addresses, task, first, last, scratch, thread):
     """Pack one panel of one matrix. Words: slot, byte offset, strides of batch, k and column,
     K, columns, slot of the packed panels, byte offset there.
     """
-    size, n = words[at + 5], words[at + 6]
+    size, n = words[5], words[6]
     panels = (n + COLS - 1) // COLS
     batch, panel = task // panels, task % panels
-    b = addresses[words[at]] + words[at + 1] + batch * words[at + 2] * 4
-    down, right = words[at + 3], words[at + 4]
-    target = addresses[words[at + 7]] + words[at + 8] + task * size * COLS * 4
+    b = addresses[words[0]] + words[1] + batch * words[2] * 4
+    down, right = words[3], words[4]
+    target = addresses[words[7]] + words[8] + task * size * COLS * 4
     cols = min(COLS, n - panel * COLS)
     pack_panel(b + panel * COLS * right * 4, down, right, size, cols, target)
 
@@ -81,20 +82,20 @@ def _pack_rows(a, down, right, rows, size, target):
                 out[k * ROWS + i] = f32(a + (row * down + k * right) * 4, 1)[0]
 
 
-@kernel
-def product(words, at, addresses, task, scratch):
+@entry
+def product(words, addresses, task, first, last, scratch, thread):
     """Compute a block of rows of one product and give its range of elements. Words: slot, byte
     offset and strides (batch, row, k) of A; slot and byte offset of packed B; M, N, K; rows of a
     block; slot of the result.
     """
-    a_batch, a_row, a_k = words[at + 2], words[at + 3], words[at + 4]
-    m, n, size, block = words[at + 7], words[at + 8], words[at + 9], words[at + 10]
+    a_batch, a_row, a_k = words[2], words[3], words[4]
+    m, n, size, block = words[7], words[8], words[9], words[10]
     blocks, panels = (m + block - 1) // block, (n + COLS - 1) // COLS
     batch, top = task // blocks, task % blocks * block
     rows = min(block, m - top)
-    a = addresses[words[at]] + words[at + 1] + (batch * a_batch + top * a_row) * 4
-    b = addresses[words[at + 5]] + words[at + 6] + batch * panels * size * COLS * 4
-    out = addresses[words[at + 11]] + (batch * m + top) * n * 4
+    a = addresses[words[0]] + words[1] + (batch * a_batch + top * a_row) * 4
+    b = addresses[words[5]] + words[6] + batch * panels * size * COLS * 4
+    out = addresses[words[11]] + (batch * m + top) * n * 4
     tables = i64(scratch, ROWS + 2 * CHUNK)
     along, down = scratch + ROWS * 8, scratch + (ROWS + CHUNK) * 8
     tiles = scratch + (ROWS + 2 * CHUNK) * 8
@@ -117,4 +118,4 @@ def product(words, at, addresses, task, scratch):
                 place = out + (i * n + j * COLS) * 4
                 add_tile(tiles, place, n, min(ROWS, rows - i), cols, start == 0)
     canonical(out, out, rows * n)
-    return (batch * m + top) * n, (batch * m + top + rows) * n
+    tell(thread, (batch * m + top) * n, (batch * m + top + rows) * n)
