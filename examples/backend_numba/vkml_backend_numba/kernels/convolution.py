@@ -16,11 +16,9 @@ import numpy as np
 from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.blocks import canonical
 from vkml_backend_numba.kernels.memory import f32, i32, i64
-from vkml_backend_numba.kernels.products import add_tile
+from vkml_backend_numba.kernels.products import TILE, add_tile
 from vkml_backend_numba.kernels.thread import refuse, tell
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
-
-_TILE: Final = ROWS * COLS * 4
 
 
 @kernel
@@ -59,26 +57,25 @@ def _columns(image, words, target):
         tail[i] = np.float32(0)
 
 
-CONV: Final = 24
+CONV: Final = 21
 """Words before the table of a convolution."""
 
 
 @entry
 def convolve(words, addresses, task, first, last, scratch, thread):
-    """Convolve one image and give its range of elements. Words: slots of images, weights, result;
-    C, H, W, top, left, padded height and width; groups, rows (outputs of a group), k of a group,
-    oh, ow, strides, the chunk of k, whether columns are made, k of all groups, strides of the
-    weights (group, row, k), elements between groups in the padded image, unused; then offsets of k.
+    """Convolve one image. Words: slots of images, packed weights, result; C, H, W, top, left, padded
+    height and width; groups, rows (outputs of a group), k of a group, oh, ow, strides, the chunk of
+    k, whether columns are made, k of all groups, elements between groups in the padded image; then
+    offsets of k.
     """
     c, h, w = words[3], words[4], words[5]
     high, wide = words[8], words[9]
     groups, outputs, size = words[10], words[11], words[12]
     oh, ow, chunk, made = words[13], words[14], words[17], words[18]
-    by_group, by_row, by_k = words[20], words[21], words[22]
     tables = i64(scratch, ROWS + 2 * size)
-    along, down, tiles = scratch + ROWS * 8, scratch + (ROWS + size) * 8, 0
+    along, down = scratch + ROWS * 8, scratch + (ROWS + size) * 8
     tiles = scratch + (ROWS + 2 * size) * 8
-    image = tiles + _TILE
+    image = tiles + TILE
     source = addresses[words[0]] + task * c * h * w * 4
     pad_image(source, c, h, w, words[6], words[7], high, wide, image)
     sums = image + (c * high * wide + COLS) * 4
@@ -91,20 +88,22 @@ def convolve(words, addresses, task, first, last, scratch, thread):
     places = (oh - 1) * pitch + ow
     across = (places + COLS - 1) // COLS * COLS
     out = addresses[words[2]] + task * groups * outputs * oh * ow * 4
+    panels = (outputs + ROWS - 1) // ROWS
+    for r in range(ROWS):
+        tables[r] = r
     for k in range(size):
-        tables[ROWS + k] = k * by_k
+        tables[ROWS + k] = k * ROWS
         tables[ROWS + size + k] = k * oh * ow if made else words[CONV + k]
     for group in range(groups):
-        weights = addresses[words[1]] + group * by_group * 4
-        shift = group * (size * oh * ow if made else words[23])
+        weights = addresses[words[1]] + group * panels * size * ROWS * 4
+        shift = group * (size * oh * ow if made else words[20])
         for start in range(0, size, chunk):
             stop = min(size, start + chunk)
             for i in range(0, outputs, ROWS):
-                for r in range(ROWS):
-                    tables[r] = min(i + r, outputs - 1) * by_row
+                left = weights + i * size * 4
                 for j in range(0, across, COLS):
                     panel = right + (shift + j) * 4
-                    tile(weights, scratch, along, panel, down, start, stop, tiles)
+                    tile(left, scratch, along, panel, down, start, stop, tiles)
                     place = sums + (i * across + j) * 4
                     add_tile(tiles, place, across, min(ROWS, outputs - i), COLS, start == 0)
         for o in range(outputs):

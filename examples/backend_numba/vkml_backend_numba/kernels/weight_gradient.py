@@ -13,10 +13,8 @@ import numpy as np
 from vkml_backend_numba.compiling import entry
 from vkml_backend_numba.kernels.convolution import pad_image
 from vkml_backend_numba.kernels.memory import f32, i64
-from vkml_backend_numba.kernels.products import CHUNK, add_tile
+from vkml_backend_numba.kernels.products import CHUNK, TILE, add_tile
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
-
-_TILE: Final = ROWS * COLS * 4
 
 
 @entry
@@ -58,7 +56,7 @@ def weight_grad(words, addresses, task, first, last, scratch, thread):
     tables = i64(scratch, ROWS + 2 * CHUNK)
     along, down = scratch + ROWS * 8, scratch + (ROWS + CHUNK) * 8
     tiles = scratch + (ROWS + 2 * CHUNK) * 8
-    sums = tiles + _TILE
+    sums = tiles + TILE
     for k in range(CHUNK):
         tables[ROWS + CHUNK + k] = k * COLS
     for start in range(0, size, CHUNK):
