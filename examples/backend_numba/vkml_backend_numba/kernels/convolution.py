@@ -63,10 +63,10 @@ CONV: Final = 21
 
 @entry
 def convolve(words, addresses, task, first, last, scratch, thread):
-    """Convolve one image. Words: slots of images, packed weights, result; C, H, W, top, left, padded
-    height and width; groups, rows (outputs of a group), k of a group, oh, ow, strides, the chunk of
-    k, whether columns are made, k of all groups, elements between groups in the padded image; then
-    offsets of k.
+    """Convolve one image. Words: slots of images, packed weights, result; C, H, W, top, left,
+    padded height and width; groups, rows (outputs of a group), k of a group, oh, ow, strides, the
+    chunk of k, whether columns are made, k of all groups, elements between groups in the padded
+    image; then offsets of k.
     """
     c, h, w = words[3], words[4], words[5]
     high, wide = words[8], words[9]
