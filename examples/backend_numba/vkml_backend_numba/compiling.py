@@ -14,6 +14,7 @@ import numba
 from numba.core import types
 from numba.core.ccallback import CFunc
 
+from vkml_backend_numba.interrupts import uninterrupted
 from vkml_backend_numba.kept import Kept
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,6 +29,9 @@ words."""
 TASK: Final = types.void(_LONGS, _LONGS, *[_LONG] * 5)
 """Tasks of substeps: words, addresses of slots, the task, its first and last unit, scratch memory,
 the thread's words."""
+RUN: Final = types.int64(types.Array(_LONG, 2, "C"), *[_LONG] * 7)
+"""The machine: substeps; addresses of words and of addresses; the first substep, workers, scratch
+memory, its size for a worker, threads' words."""
 
 
 def kernel(function: Function) -> Function:
@@ -48,7 +52,8 @@ class Separate:
     @cached_property
     def address(self) -> int:
         """Where its code begins."""
-        self._compiled.compile()
+        with uninterrupted():
+            self._compiled.compile()
         found: int = self._compiled.address
         return found
 
@@ -58,8 +63,22 @@ def entry(function: Callable[..., Any]) -> Separate:
     return Separate(function, TASK)
 
 
-def program(function: Function) -> Function:
-    """Compile the outermost function: parallel, and kept on disk."""
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", parallel=True)(function)
-    compiled._cache = Kept(function.__name__)
-    return cast(Function, compiled)
+class Program:
+    """The outermost function, which Python calls: parallel, and kept on disk."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        made: Any = numba.njit(nogil=True, error_model="numpy", parallel=True)(function)
+        made._cache = Kept(function.__name__)
+        self._compiled = made
+
+    def prepare(self) -> None:
+        """Compile or load it, unless that was done; no call with other types compiles another."""
+        if not self._compiled.signatures:
+            with uninterrupted():
+                self._compiled.compile(RUN)
+            self._compiled.disable_compile()
+
+    def __call__(self, *arguments: Any) -> int:
+        """Run it."""
+        found: int = self._compiled(*arguments)
+        return found

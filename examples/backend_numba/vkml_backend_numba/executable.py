@@ -35,6 +35,7 @@ class NumbaExecutable:
         self._device, self._plan = device, plan
         self._program = lower(plan)
         prepare(self._program.functions)
+        run.prepare()
         self._hosted: dict[int, Hosted] = {}
         p, slots = self._program, plan.slots
         self._temps = [s.index for s in slots if s.kind is SlotKind.TEMP]

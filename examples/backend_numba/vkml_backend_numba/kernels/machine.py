@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import prange
 
-from vkml_backend_numba.compiling import TASK, kernel, program
+from vkml_backend_numba.compiling import TASK, Program, kernel
 from vkml_backend_numba.kernels.library import KINDS
 from vkml_backend_numba.kernels.memory import caller, i64
 from vkml_backend_numba.kernels.thread import ENTRIES, FIRST, LAST, STOPPED, WORDS
@@ -35,7 +35,7 @@ def _share(substeps, s, words, addresses, worker, workers, scratch, thread):
             call_task(goes_on, given)
 
 
-@program
+@Program
 def run(substeps, words, addresses, first, workers, scratch, size, threads):
     """Run substeps from `first` on; give the one that stopped, or their number."""
     for s in range(first, len(substeps)):
