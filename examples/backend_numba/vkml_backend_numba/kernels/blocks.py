@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from vkml_backend_numba.compiling import kernel
 from vkml_backend_numba.kernels.memory import f32, i32, i64, narrow, u8, u16, widen
+from vkml_backend_numba.kernels.scalars import one_nan
 
 BLOCK: Final = 1024
 """Elements of a block: a few of them stay in the first-level cache."""
 F32, F16, I32, I64, BOOL = range(5)
 """Codes of dtypes as they lie in memory."""
-NAN: Final = np.float32(np.nan)
 HALF_NAN: Final = 0x7E00
 
 
@@ -29,8 +27,7 @@ def canonical(source, target, n):
     """Copy float32, every NaN made the contract's."""
     xs, ds = f32(source, n), f32(target, n)
     for i in range(n):
-        x = xs[i]
-        ds[i] = x if x == x else NAN
+        ds[i] = one_nan(xs[i])
 
 
 @kernel

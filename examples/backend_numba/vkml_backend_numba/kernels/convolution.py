@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from vkml_backend_numba.compiling import entry, kernel
-from vkml_backend_numba.kernels.blocks import canonical
+from vkml_backend_numba.kernels.blocks import canonical, copy
 from vkml_backend_numba.kernels.memory import f32, i32, i64
-from vkml_backend_numba.kernels.products import TILE, add_tile
+from vkml_backend_numba.kernels.products import TILE, add_tile, count
 from vkml_backend_numba.kernels.thread import refuse, tell
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
 
@@ -29,10 +29,8 @@ def pad_image(source, c, h, w, top, left, high, wide, target):
         out[i] = np.float32(0)
     for plane in range(c):
         for y in range(h):
-            xs = f32(source + (plane * h + y) * w * 4, w)
-            ds = f32(target + ((plane * high + y + top) * wide + left) * 4, w)
-            for x in range(w):
-                ds[x] = xs[x]
+            place = target + ((plane * high + y + top) * wide + left) * 4
+            copy(f32(source + (plane * h + y) * w * 4, w), f32(place, w), w)
 
 
 @kernel
@@ -46,9 +44,7 @@ def _columns(image, words, target):
             ds = f32(target + (k * oh + y) * ow * 4, ow)
             row = base + y * sh * wide * 4
             if sw == 1:
-                xs = f32(row, ow)
-                for x in range(ow):
-                    ds[x] = xs[x]
+                copy(f32(row, ow), ds, ow)
             else:
                 for x in range(ow):
                     ds[x] = f32(row + x * sw * 4, 1)[0]
@@ -72,7 +68,6 @@ def convolve(words, addresses, task, first, last, scratch, thread):
     high, wide = words[8], words[9]
     groups, outputs, size = words[10], words[11], words[12]
     oh, ow, chunk, made = words[13], words[14], words[17], words[18]
-    tables = i64(scratch, ROWS + 2 * size)
     along, down = scratch + ROWS * 8, scratch + (ROWS + size) * 8
     tiles = scratch + (ROWS + 2 * size) * 8
     image = tiles + TILE
@@ -89,11 +84,11 @@ def convolve(words, addresses, task, first, last, scratch, thread):
     across = (places + COLS - 1) // COLS * COLS
     out = addresses[words[2]] + task * groups * outputs * oh * ow * 4
     panels = (outputs + ROWS - 1) // ROWS
-    for r in range(ROWS):
-        tables[r] = r
+    count(scratch, ROWS, 1)
+    count(along, size, ROWS)
+    offsets = i64(down, size)
     for k in range(size):
-        tables[ROWS + k] = k * ROWS
-        tables[ROWS + size + k] = k * oh * ow if made else words[CONV + k]
+        offsets[k] = k * oh * ow if made else words[CONV + k]
     for group in range(groups):
         weights = addresses[words[1]] + group * panels * size * ROWS * 4
         shift = group * (size * oh * ow if made else words[20])

@@ -6,6 +6,7 @@ import numpy as np
 
 from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.memory import f32, i32, i64, u8, u16
+from vkml_backend_numba.kernels.scalars import one_nan
 from vkml_backend_numba.kernels.thread import refuse
 
 
@@ -55,8 +56,7 @@ def _add(words, addresses, outer):
         k = index[i]
         if k < 0 or k >= there:
             return False
-        v = out[k * inner + i % inner] + xs[i]
-        out[k * inner + i % inner] = v if v == v else np.float32(np.nan)
+        out[k * inner + i % inner] = one_nan(out[k * inner + i % inner] + xs[i])
     return True
 
 

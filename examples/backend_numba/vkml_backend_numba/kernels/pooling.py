@@ -6,6 +6,7 @@ import numpy as np
 
 from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.memory import f32
+from vkml_backend_numba.kernels.scalars import one_nan
 from vkml_backend_numba.kernels.thread import tell
 
 
@@ -40,7 +41,7 @@ def _quads(xs, out, oh, ow, w):
             for j in (1, w, w + 1):
                 v = xs[i + j]
                 best = v if v > best or v != v else best
-            out[y * ow + x] = best if best == best else np.float32(np.nan)
+            out[y * ow + x] = one_nan(best)
 
 
 @entry
@@ -80,8 +81,7 @@ def _quad_grads(xs, g, out, oh, ow, w):
             third = _beats(c, best)
             best = c if third else best
             fourth = _beats(d, best)
-            v = zero + g[y * ow + x]
-            v = v if v == v else np.float32(np.nan)
+            v = one_nan(zero + g[y * ow + x])
             out[i] = zero if second | third | fourth else v
             out[i + 1] = zero if (not second) | third | fourth else v
             out[i + w] = zero if (not third) | fourth else v
@@ -104,6 +104,5 @@ def max_pool_grad(words, addresses, task, first, last, scratch, thread):
         for y in range(oh):
             for x in range(ow):
                 k = _first_largest(xs, words, y, x)
-                v = out[k] + g[y * ow + x]
-                out[k] = v if v == v else np.float32(np.nan)
+                out[k] = one_nan(out[k] + g[y * ow + x])
     tell(thread, first * h * w, last * h * w)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from vkml_backend_numba.compiling import entry, kernel
-from vkml_backend_numba.kernels.blocks import canonical
+from vkml_backend_numba.kernels.blocks import canonical, copy
 from vkml_backend_numba.kernels.memory import f32, i64
 from vkml_backend_numba.kernels.thread import tell
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
@@ -23,16 +23,14 @@ SIDE: Final = 16
 
 
 @kernel
-def _pack_panel(source, down, right, size, cols, width, target):
+def pack_panel(source, down, right, size, cols, width, target):
     """Pack `size` rows of `width` columns of a matrix with strides `down` and `right`; columns from
     `cols` on are 0.
     """
     out = f32(target, size * width)
     if right == 1 and cols == width:
         for k in range(size):
-            row = f32(source + k * down * 4, width)
-            for j in range(width):
-                out[k * width + j] = row[j]
+            copy(f32(source + k * down * 4, width), f32(target + k * width * 4, width), width)
         return
     if cols < width:
         for i in range(size * width):
@@ -56,7 +54,15 @@ def pack(words, addresses, task, first, last, scratch, thread):
     down, right = words[3], words[4]
     target = addresses[words[7]] + task * size * width * 4
     cols = min(width, n - panel * width)
-    _pack_panel(source + panel * width * right * 4, down, right, size, cols, width, target)
+    pack_panel(source + panel * width * right * 4, down, right, size, cols, width, target)
+
+
+@kernel
+def count(place, n, step):
+    """Write a table of offsets: n multiples of a step from 0 on."""
+    table = i64(place, n)
+    for k in range(n):
+        table[k] = k * step
 
 
 @kernel
@@ -65,8 +71,7 @@ def add_tile(tiles, out, pitch, rows, cols, first):
     for i in range(rows):
         source, target = f32(tiles + i * COLS * 4, cols), f32(out + i * pitch * 4, cols)
         if first:
-            for j in range(cols):
-                target[j] = source[j]
+            copy(source, target, cols)
         else:
             for j in range(cols):
                 target[j] += source[j]
@@ -85,20 +90,17 @@ def product(words, addresses, task, first, last, scratch, thread):
     a = addresses[words[0]] + words[1] + (batch * a_batch + top * a_row) * 4
     b = addresses[words[5]] + batch * panels * size * COLS * 4
     out = addresses[words[10]] + (batch * m + top) * n * 4
-    tables = i64(scratch, ROWS + 2 * CHUNK)
     along, down = scratch + ROWS * 8, scratch + (ROWS + CHUNK) * 8
     tiles = scratch + (ROWS + 2 * CHUNK) * 8
     packed = tiles + TILE
-    for r in range(ROWS):
-        tables[r] = r
-    for k in range(CHUNK):
-        tables[ROWS + k] = k * ROWS
-        tables[ROWS + CHUNK + k] = k * COLS
+    count(scratch, ROWS, 1)
+    count(along, CHUNK, ROWS)
+    count(down, CHUNK, COLS)
     for start in range(0, size, CHUNK):
         length = min(CHUNK, size - start)
         for i in range(0, rows, ROWS):
             source, left = a + (i * a_row + start * a_k) * 4, packed + i * length * 4
-            _pack_panel(source, a_k, a_row, length, min(ROWS, rows - i), ROWS, left)
+            pack_panel(source, a_k, a_row, length, min(ROWS, rows - i), ROWS, left)
         for j in range(panels):
             panel = b + (j * size + start) * COLS * 4
             cols = min(COLS, n - j * COLS)

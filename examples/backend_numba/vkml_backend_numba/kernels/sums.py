@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from vkml_backend_numba.compiling import entry, kernel
-from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, load, store
+from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, item_size, load, store
 from vkml_backend_numba.kernels.memory import bits_of, f32, float_of, i32, i64, u8
 
 LANES: Final = 32
@@ -137,7 +137,7 @@ def reduce_rows(words, addresses, task, first, last, scratch, thread):
     """
     what, dtype, row, chunks = words[0], words[1], words[2], words[3]
     target = addresses[words[4]] + words[5]
-    item = 1 if dtype == BOOL else (2 if dtype == F16 else (8 if dtype == 3 else 4))
+    item = item_size(dtype)
     kind = words[6 + 2]
     for i in range(first, last):
         start = (i % chunks) * CHUNK

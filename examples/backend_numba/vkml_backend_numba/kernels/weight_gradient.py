@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from vkml_backend_numba.compiling import entry
 from vkml_backend_numba.kernels.convolution import pad_image
 from vkml_backend_numba.kernels.memory import f32, i64
-from vkml_backend_numba.kernels.products import CHUNK, TILE, add_tile
+from vkml_backend_numba.kernels.products import CHUNK, TILE, add_tile, count, pack_panel
+from vkml_backend_numba.kernels.scalars import one_nan
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
 
 
@@ -57,8 +56,7 @@ def weight_grad(words, addresses, task, first, last, scratch, thread):
     along, down = scratch + ROWS * 8, scratch + (ROWS + CHUNK) * 8
     tiles = scratch + (ROWS + 2 * CHUNK) * 8
     sums = tiles + TILE
-    for k in range(CHUNK):
-        tables[ROWS + CHUNK + k] = k * COLS
+    count(down, CHUNK, COLS)
     for start in range(0, size, CHUNK):
         length = min(CHUNK, size - start)
         image, y, x = start // places, start % places // ow, start % ow
@@ -81,8 +79,7 @@ def weight_grad(words, addresses, task, first, last, scratch, thread):
         row = (group * outputs + panel * COLS + j) * taps + top
         target, found = f32(out + row * 4, rows), f32(sums, rows * COLS)
         for i in range(rows):
-            v = found[i * COLS + j]
-            target[i] = v if v == v else np.float32(np.nan)
+            target[i] = one_nan(found[i * COLS + j])
 
 
 @entry
@@ -95,15 +92,8 @@ def pack_gradients(words, addresses, task, first, last, scratch, thread):
     source = addresses[words[0]] + task * groups * outputs * places * 4
     for group in range(groups):
         for panel in range(panels):
-            first = (group * panels + panel) * n * places + task * places
-            out = f32(addresses[words[1]] + first * COLS * 4, places * COLS)
+            place = (group * panels + panel) * n * places + task * places
+            target = addresses[words[1]] + place * COLS * 4
+            g = source + (group * outputs + panel * COLS) * places * 4
             cols = min(COLS, outputs - panel * COLS)
-            g = f32(source + (group * outputs + panel * COLS) * places * 4, cols * places)
-            for start in range(0, places, 16):
-                stop = min(start + 16, places)
-                for j in range(cols):
-                    for p in range(start, stop):
-                        out[p * COLS + j] = g[j * places + p]
-                for j in range(cols, COLS):
-                    for p in range(start, stop):
-                        out[p * COLS + j] = np.float32(0)
+            pack_panel(g, 1, places, places, cols, COLS, target)
