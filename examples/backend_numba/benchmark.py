@@ -19,22 +19,24 @@ from typing import Any, Final, NamedTuple
 # Threads that spin while they wait cost tens of milliseconds where other work needs the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import numba
 import numpy as np
+import torch
 import vkml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from steps import torch_training, vkml_training
 
 Step = Callable[[], object]
+Clock = Callable[[], float]
 LIBRARIES: Final = {"numba": "numba", "torch": "PyTorch", "cpu": "oracle"}
+THREADS: Final = os.environ.get("VKML_CPU_THREADS")
 AGAINST_ORACLE: Final = 10.0
 """The oracle's time divided by this backend's is to be at least this."""
 
 
 def product(size: int) -> dict[str, Step]:
     """Make matrix products of each library."""
-    import torch
-
     draw = np.random.default_rng(0)
     a, b = (draw.standard_normal((size, size)).astype(np.float32) for _ in range(2))
     made: dict[str, Step] = {}
@@ -70,7 +72,9 @@ ROWS: Final = (
 )
 
 
-def timed(made: Mapping[str, Step], seconds: float, rounds: int) -> dict[str, tuple[float, float]]:
+def timed(
+    made: Mapping[str, Step], seconds: float, rounds: int, clock: Clock
+) -> dict[str, tuple[float, float]]:
     """Time libraries in turns, each for a while, so that what disturbs one disturbs all."""
     found: dict[str, list[float]] = {name: [] for name in made}
     for step in made.values():
@@ -80,16 +84,16 @@ def timed(made: Mapping[str, Step], seconds: float, rounds: int) -> dict[str, tu
         for name, step in made.items():
             end = time.perf_counter() + seconds
             while time.perf_counter() < end:
-                start = time.perf_counter()
+                start = clock()
                 step()
-                found[name].append((time.perf_counter() - start) * 1e3)
+                found[name].append((clock() - start) * 1e3)
     return {name: (min(t), statistics.median(t)) for name, t in found.items()}
 
 
-def measured(row: Row, seconds: float, rounds: int) -> dict[str, Any]:
+def measured(row: Row, seconds: float, rounds: int, clock: Clock) -> dict[str, Any]:
     """Time a row and compare."""
     before = os.getloadavg()[0]
-    found = timed(row.make(), seconds, rounds)
+    found = timed(row.make(), seconds, rounds, clock)
     to_torch = [n / t for n, t in zip(found["numba"], found["torch"], strict=True)]
     to_oracle = [c / n for c, n in zip(found["cpu"], found["numba"], strict=True)]
     return {
@@ -106,9 +110,6 @@ def measured(row: Row, seconds: float, rounds: int) -> dict[str, Any]:
 
 def conditions() -> dict[str, Any]:
     """Tell what the times depend on."""
-    import numba
-    import torch
-
     return {
         "numba": numba.__version__,
         "torch": torch.__version__,
@@ -116,7 +117,7 @@ def conditions() -> dict[str, Any]:
         "threads": {
             "numba": int(vkml.device("numba").report()["threads"]),
             "torch": torch.get_num_threads(),
-            "oracle": int(os.environ.get("VKML_CPU_THREADS") or min(os.cpu_count() or 1, 2)),
+            "oracle": int(THREADS or min(os.cpu_count() or 1, 2)),
         },
         "OMP_WAIT_POLICY": os.environ["OMP_WAIT_POLICY"],
     }
@@ -141,14 +142,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="of a library in a round")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="of all threads, for a busy machine"
+    )
     args = parser.parse_args(argv)
+    clock = time.process_time if args.cpu_time else time.perf_counter
+    if THREADS:
+        torch.set_num_threads(int(THREADS))
     print(json.dumps(conditions()))
     if not args.json:
         print("Milliseconds, minimum and median; ratios of minima and of medians.")
         heads = ["", *LIBRARIES.values(), "numba ÷ PyTorch", "oracle ÷ numba", "load"]
         print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for row in ROWS:
-        found = measured(row, args.seconds, args.rounds)
+        found = measured(row, args.seconds, args.rounds, clock)
         print(json.dumps(found) if args.json else line(found), flush=True)
 
 
