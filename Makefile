@@ -84,7 +84,7 @@ backends: $(VENV)/.outside packages
 	@$(OUTSIDE)/bin/python -m pytest -q -n 2 --dist worksteal -c $(NUMBA)/pyproject.toml $(NUMBA)/tests
 	@file=$$(ls $(DRIVERS)/lvp_icd*.json 2>/dev/null | head -n 1) || true; \
 	[ -z "$$file" ] || { $(call driver,$$file,llvmpipe); }; \
-	$(OUTSIDE)/bin/python -m vkml_conformance.cli run --quick \
+	$(OUTSIDE)/bin/python -m vkml_conformance.cli run --quick --cases 1 \
 	  --backend cpu --backend numba --backend template $${file:+--backend vulkan}
 
 lint: $(VENV)/.dev
