@@ -18,6 +18,8 @@ from vkml.cli import main as command
 
 ROOT = Path(__file__).parent.parent
 TEXTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+MADE = "api/"
+"""A folder of the site that `make docs` makes, and checks links to."""
 PAGES = [p for p in TEXTS if "```python" in p.read_text()]
 
 
@@ -54,7 +56,7 @@ def test_readme_example_learns(tmp_path: Path) -> None:
 def test_links_lead_somewhere() -> None:
     for page in TEXTS:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target:
+            if "://" not in target and target != MADE:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
