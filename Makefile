@@ -115,8 +115,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	@echo "Installing vkml and what makes the site"
-	@$(PIP) -e '.[docs]'
+	@[ $(VENV)/.dev -nt pyproject.toml ] || { echo "Installing vkml and what makes the site"; \
+	  $(PIP) -e '.[docs]'; }
 	@touch $@
 
 $(BIN)/python:
