@@ -22,7 +22,8 @@ from vkml_core.plugins import register_backend, unregister_backend
 from vkml_core.table_backend import table_backend
 
 PAGE = Path(__file__).parents[1] / "docs" / "troubleshooting.md"
-QUOTED = [" ".join(q.split()) for q in re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), re.M | re.S)]
+BLOCKS = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+QUOTED = [" ".join(block.split()) for block in BLOCKS]
 
 
 def backward_twice() -> None:

@@ -68,7 +68,8 @@ def pages() -> list[Page]:
     """Give all pages of the reference in the order of the navigation."""
     program = [_tensor(), *map(_family, FAMILIES), *_parts(), *_packages()]
     backend = [*_contract()]
-    signatures = (f"* [signatures of version {p.stem}]({p.name})" for p in sorted(SIGNATURES.glob("*.txt")))
+    files = sorted(SIGNATURES.glob("*.txt"))
+    signatures = (f"* [signatures of version {p.stem}]({p.name})" for p in files)
     return [
         _index(API, "API reference", "Everything public, from the docstrings.", program),
         *program,
