@@ -88,10 +88,10 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/train_step.py --model $$model; done
 
-# Warnings are errors: links, anchors, pages outside the navigation, names without a docstring.
+# Warnings are errors, unless --quiet: links, anchors, pages outside the navigation, unknown names.
 docs: $(VENV)/.docs
 	@echo "== mkdocs build --strict"
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open $$PWD/site/index.html; to search in it: $(BIN)/python -m http.server -d site"
 
 packages:
