@@ -76,7 +76,7 @@ def test_doctests_become_blocks(tools: dict[str, ModuleType]) -> None:
         "One.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nTwo; see docs/limits.md.\n\n```pycon\n>>> 3\n3\n```"
     )
     assert tools["griffe"].fenced(text) == wanted
-    assert tools["griffe"].linked("see `docs/a-b.md`.", "html") == "see [a-b](../a-b.html)."
+    assert tools["griffe"].linked("see `docs/a-b.md`.") == "see [a-b](../a-b.md)."
 
 
 def docstrings() -> Iterator[tuple[str, str]]:

@@ -27,9 +27,9 @@ def fenced(text: str) -> str:
     return DOCTEST.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
 
 
-def linked(text: str, suffix: str) -> str:
+def linked(text: str) -> str:
     """Have names of pages lead there; the pages of the reference lie in folders of docs/."""
-    return PAGE.sub(rf"[\1](../\1.{suffix})", text)
+    return PAGE.sub(r"[\1](../\1.md)", text)
 
 
 def source(name: str, function: Callable[..., Any]) -> str:
@@ -61,4 +61,4 @@ class Reference(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Show doctests as code and names of pages as links."""
         if obj.docstring:
-            obj.docstring.value = linked(fenced(obj.docstring.value), "html")
+            obj.docstring.value = linked(fenced(obj.docstring.value))

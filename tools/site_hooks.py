@@ -47,7 +47,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def generated() -> Iterator[tuple[str, str]]:
     """Give the place and the text of each page that is no file in docs/."""
     for page in site_reference.pages():
-        yield page.path, linked(page.markdown(), "md")
+        yield page.path, linked(page.markdown())
     rows = [f"* [{_title(path)}]({path.name})" for path in _decisions()]
     yield f"{DECISIONS}/index.md", "\n".join(["# Decisions", "", *rows, ""])
 
