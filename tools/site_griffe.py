@@ -15,11 +15,14 @@ from typing import Any, Final
 
 import griffe
 
-MADE: Final = ("vkml", "vkml_nn.functional")
+MADE: Final = ("vkml", "vkml_core.plugins", "vkml_nn.functional")
 """Modules with functions that their source does not spell out."""
 DOCTEST: Final = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.M | re.S)
 
 PAGE: Final = re.compile(r"`?docs/([\w-]+)\.md`?")
+
+BARE: Final = {"Enum": "value", "NamedTuple": "annotation"}
+"""Classes whose members often need no docstring, and what is told of a member instead."""
 
 
 def fenced(text: str) -> str:
@@ -32,6 +35,13 @@ def linked(text: str) -> str:
     return PAGE.sub(r"[\1](../\1.md)", text)
 
 
+def members(obj: griffe.Object) -> str:
+    """List the members without a docstring of an enumeration or a named tuple."""
+    told = [BARE[str(b)] for b in getattr(obj, "bases", ()) if str(b) in BARE]
+    bare = [a for a in obj.attributes.values() if not a.docstring and not a.name.startswith("_")]
+    return "".join(f"\n* `{a.name}`: `{getattr(a, told[0])}`" for a in bare if told)
+
+
 def source(name: str, function: Callable[..., Any]) -> str:
     """Spell out a function that was made at import time, without its body."""
     return f"def {name}{inspect.signature(function)}:\n    {inspect.getdoc(function)!r}\n"
@@ -40,7 +50,7 @@ def source(name: str, function: Callable[..., Any]) -> str:
 def made(module: str) -> Iterator[tuple[str, griffe.Object | griffe.Alias]]:
     """Give the public functions of a module as they are when it has been imported."""
     loaded = import_module(module)
-    for name in loaded.__all__:
+    for name in getattr(loaded, "__all__", [n for n in dir(loaded) if not n.startswith("_")]):
         value = getattr(loaded, name)
         if inspect.isroutine(value):
             code = source(name, value)
@@ -59,6 +69,8 @@ class Reference(griffe.Extension):
                     target.set_member(name, function)
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Show doctests as code and names of pages as links."""
+        """Show doctests as code, names of pages as links, and members that need no docstring."""
         if obj.docstring:
-            obj.docstring.value = linked(fenced(obj.docstring.value))
+            bare = members(obj) if obj.is_class else ""
+            text = linked(fenced(obj.docstring.value))
+            obj.docstring.value = f"{text}\n{bare}" if bare else text
