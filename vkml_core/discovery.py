@@ -56,8 +56,10 @@ class Source:
     def failure(self, refused: Refused, name: str | None = None) -> Failure:
         """Say in full what was refused; `name` is the device where it is not the backend."""
         advice = refused.advice or f"report this to the authors of {self.distribution}"
-        who = name or self.name
-        return Failure(who, self.distribution, self.version, refused.stage, refused.error, advice)
+        error, cure = (" ".join(text.splitlines()) for text in (refused.error, advice))
+        return Failure(
+            name or self.name, self.distribution, self.version, refused.stage, error, cure
+        )
 
 
 def guard(stage: Stage, function: Callable[..., _T], *args: Any) -> _T:

@@ -23,6 +23,8 @@ from vkml_core.errors import ArgumentError, DeviceError, PluginError
 from vkml_core.settings import excluded, settings
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(:(0|[1-9][0-9]{0,8}))?")
+_LISTING: Final = 5.0
+"""How many seconds an error message waits for each stage of a backend that it tells of."""
 Opened = Callable[[str, Device], None]
 """Is told the canonical name of a device and the device."""
 _log: Final = logging.getLogger("vkml.devices")
@@ -45,6 +47,7 @@ class Devices:
         self._opened: dict[str, Device] = {}
         self._failures: dict[str, Failure] = {}
         self._watching: list[Opened] = []
+        self._telling = False
         self._lock = threading.RLock()
 
     def canonical(self, name: object) -> str:
@@ -200,26 +203,34 @@ class Devices:
                 "no backend is installed, not even vkml's own: install the distribution vkml "
                 "(in its source tree: pip install -e .)"
             )
-        available, failed = self._surveyed_elsewhere()
-        return f"available: {', '.join(available) or 'none'}{_blame(failed)}"
+        if self._telling:  # a plug-in that is being tried for such an error runs into another one
+            return f"installed: {', '.join(self.backends.sources())}"
+        self._telling = True
+        try:
+            return self._surveyed()
+        finally:
+            self._telling = False
 
-    def _surveyed_elsewhere(self) -> tuple[list[str], list[Failure]]:
+    def _surveyed(self) -> str:
         """Say what is available and what fails, for an error that is about neither of these.
 
         So nothing is imported here for it: backends that were not met yet are tried in processes
-        of their own, where such can be started.
+        of their own, and where none can be started they are only named.
         """
         from vkml_core.trials.process import cannot_start
         from vkml_core.trials.running import Trials
 
-        wanted = self._unasked()
-        new = [] if cannot_start() else [s for s in self.strangers() if s in wanted]
-        with Trials(new, "list") as trials:
-            found = {s.name: trials.of(s.name) for s in new}
-        here = {s.name: self.status(s).devices for s in wanted if s.name not in found}
+        wanted, why_not = self._unasked(), cannot_start()
+        new = [source for source in self.strangers() if source in wanted]
+        with Trials([] if why_not else new, "list", _LISTING) as trials:
+            found = {s.name: trials.of(s.name) for s in new if s.name in trials}
+        here = {s.name: self.status(s).devices for s in wanted if s not in new}
         devices = here | {name: trial.devices for name, trial in found.items()}
+        available = ", ".join(d for s in wanted for d in devices.get(s.name, ())) or "none"
+        if why_not and new:
+            available += f"; not tried, since {why_not}: {', '.join(s.name for s in new)}"
         failed = [f for trial in found.values() for f in trial.failures.values()]
-        return [d for s in wanted for d in devices[s.name]], [*self.failures(), *failed]
+        return f"available: {available}{_blame([*self.failures(), *failed])}"
 
     def _found(self, name: str) -> Found | None:
         """Open a device and say what decides whether it is the best; None if it does not open."""

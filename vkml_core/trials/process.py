@@ -35,7 +35,7 @@ def start(request: str) -> subprocess.Popen[bytes]:
 
     It leads a process group, so that it can be ended together with what it starts.
     """
-    path = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109
+    path = os.pathsep.join(filter(None, (p or _here() for p in sys.path)))
     return subprocess.Popen(
         [sys.executable, "-P", "-m", MODULE, request],
         stdin=subprocess.DEVNULL,
@@ -44,6 +44,13 @@ def start(request: str) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": path, INSIDE: "1"},
         start_new_session=True,
     )
+
+
+def _here() -> str:
+    """Give the working directory; "" where it was removed."""
+    with suppress(OSError):
+        return os.getcwd()  # noqa: PTH109
+    return ""
 
 
 def follow(child: subprocess.Popen[bytes], longest: float) -> tuple[bytes, bytes]:

@@ -82,8 +82,7 @@ class Trials:
             status = child.poll()
         finally:
             self._ended(child)
-        lines = out[: out.rfind(b"\n") + 1].splitlines()
-        trial = Trial.from_json(lines[-1]) if lines else request.trial
+        trial = last(out, request.trial)
         if trial.finished:
             return trial
         return _failed(request, trial, ending(status, err, seconds(trial.stage, request.limit)))
@@ -100,6 +99,12 @@ class Trials:
         with self._lock:
             self._children.remove(child)
             close(child)
+
+
+def last(out: bytes, before: Trial) -> Trial:
+    """Read the last state that was told in full, or give the one before."""
+    lines = out[: out.rfind(b"\n") + 1].splitlines()
+    return Trial.from_json(lines[-1]) if lines else before
 
 
 def _failed(request: Request, trial: Trial, error: str) -> Trial:
