@@ -362,6 +362,19 @@ def test_endings_in_words(status: int | None, err: str, said: str) -> None:
     assert ending(status, err.encode(), LIMIT) == f"its process {said}"
 
 
+def test_a_process_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vkml_core.discovery import Source
+    from vkml_core.trials.running import Trials
+
+    def refuses(*arguments: object, **more: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("vkml_core.trials.process.subprocess.Popen", refuses)
+    with Trials([Source("x", "vkml-x", "1", print, "x:x")]) as trials:
+        failure = trials.of("x").failures["x"]
+    assert "did not start ([Errno 11] Resource temporarily unavailable)" in failure.error
+
+
 def test_a_stage_that_is_told_in_part_counts_as_not_told() -> None:
     """The process may be killed while it writes."""
     from vkml_core.trials.running import last

@@ -76,12 +76,15 @@ class Trials:
         try:
             child = self._started(request.to_json())
         except OSError as error:
-            return _failed(request, request.trial, f"its process did not start ({error})")
+            trial = _failed(request, request.trial, f"its process did not start ({error})")
+            return replace(trial, finished=True)
         try:
             out, err = follow(child, seconds("open", request.limit))
             status = child.poll()
         finally:
-            self._ended(child)
+            with self._lock:
+                self._children.remove(child)
+            close(child)
         trial = last(out, request.trial)
         if trial.finished:
             return trial
@@ -94,11 +97,6 @@ class Trials:
             child = start(request)
             self._children.append(child)
             return child
-
-    def _ended(self, child: subprocess.Popen[bytes]) -> None:
-        with self._lock:
-            self._children.remove(child)
-            close(child)
 
 
 def last(out: bytes, before: Trial) -> Trial:
