@@ -219,6 +219,8 @@ def test_a_division_that_spoils_what_follows_is_not_used(
     is_subnormal = (abs(others.wanted) < np.float32(2.0**-126)) & (others.wanted != 0)
     assert is_subnormal.sum() > 1000
     some()
+    alone = divide.probe()
+    monkeypatch.setattr(judge, "hardware_divide", lambda *_: alone.wanted)
     flushed = np.where(is_subnormal, np.copysign(np.float32(0), others.wanted), others.wanted)
     monkeypatch.setattr(judge, "divide_among_others", lambda *_: flushed)
     found = judge.judge(physical, tmp_path)
