@@ -14,7 +14,8 @@ from typing import Final
 from vkml_core.backend import API_VERSION
 from vkml_core.choice import CPU, choose
 from vkml_core.discovery import GROUP, Failure, Source
-from vkml_core.plugins import DEVICES, join, split
+from vkml_core.names import fault, join, split
+from vkml_core.plugins import DEVICES, sources
 from vkml_core.settings import excluded, settings
 from vkml_core.trials.running import Trials
 from vkml_core.trials.stages import go
@@ -177,7 +178,7 @@ def _default(found: Mapping[str, Trial]) -> str:
     asked = settings().device
     if asked is None:
         return CPU
-    wrong = DEVICES.fault(asked)
+    wrong = fault(asked, sources())
     if not wrong:
         name, trial = join(*split(asked)), found[split(asked)[0]]
         if name in trial.opened:

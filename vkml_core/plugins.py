@@ -6,9 +6,7 @@ Backends come from the entry-point group `vkml.backends` and from `register_back
 
 from __future__ import annotations
 
-import difflib
 import logging
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +18,9 @@ from vkml_core.checks import check_device, check_level, serves_all
 from vkml_core.choice import CPU, Found, choose
 from vkml_core.discovery import Failure, Refused, Source, guard
 from vkml_core.errors import ArgumentError, DeviceError, PluginError
+from vkml_core.names import fault, join, split
 from vkml_core.settings import excluded, settings
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(:(0|[1-9][0-9]{0,8}))?")
 _LISTING: Final = 5.0
 """How many seconds an error message waits for each stage of a backend that it tells of."""
 Opened = Callable[[str, Device], None]
@@ -158,24 +156,10 @@ class Devices:
             self._opened = {d: v for d, v in self._opened.items() if split(d)[0] != name}
             self._failures = {d: f for d, f in self._failures.items() if split(d)[0] != name}
 
-    def fault(self, name: object) -> str:
-        """Say what is wrong with a device's name, by metadata only; "" if nothing is."""
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            return (
-                f"{name!r} is not a device name; expected backend or backend:index, "
-                "such as 'cpu' or 'vulkan:1'"
-            )
-        backend, _ = split(name)
-        if backend in self.backends.sources():
-            return ""
-        close = difflib.get_close_matches(backend, self.backends.sources(), 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return f"no backend is called {backend!r}{hint}"
-
     def _parse(self, name: object) -> tuple[str, int]:
-        fault = self.fault(name)
-        if fault:
-            raise DeviceError(f"device: {fault}; {self._situation()}")
+        wrong = fault(name, self.backends.sources())
+        if wrong:
+            raise DeviceError(f"device: {wrong}; {self._situation()}")
         return split(str(name))
 
     def strangers(self) -> list[Source]:
@@ -281,17 +265,6 @@ class Devices:
 def _blame(failures: Sequence[Failure]) -> str:
     told = " | ".join(map(str, failures))
     return f"; what failed: {told}" if told else ""
-
-
-def split(name: str) -> tuple[str, int]:
-    """Take the name of a device apart: its backend and its index there."""
-    backend, _, index = name.partition(":")
-    return backend, int(index or 0)
-
-
-def join(backend: str, index: int) -> str:
-    """Give the canonical name of a backend's device."""
-    return f"{backend}:{index}" if index else backend
 
 
 DEVICES: Final = Devices()
