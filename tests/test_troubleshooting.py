@@ -20,6 +20,7 @@ from vkml_core.backend import Capabilities
 from vkml_core.checks import check_level
 from vkml_core.plugins import register_backend, unregister_backend
 from vkml_core.table_backend import table_backend
+from vkml_core.trials.ending import ending
 
 PAGE = Path(__file__).parents[1] / "docs" / "troubleshooting.md"
 BLOCKS = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), re.M | re.S)
@@ -122,6 +123,7 @@ def messages(path: Path) -> list[str]:
     found = [raised(call) for call in RAISES.values()]
     found += [raised(partial(call, path)) for call in ON_DISK.values()]
     found += [binding(path, text) for text in ("raise OSError('libvulkan.so.1')", "import none")]
+    found += [ending(-11, b"", 20.0), ending(None, b"", 20.0)]
     return [*found, without_a_driver(), *logged(traced_for_each_number)]
 
 
