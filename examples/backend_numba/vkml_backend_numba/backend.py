@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vkml_core.backend import Available, DeviceInfo, Unavailable
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
 
 NAME: Final = "numba"
 API_VERSION: Final = (1, 2)
+
+
+PROCESSORS: Final = Path("/proc/cpuinfo")
+"""Where Linux tells what the CPU has."""
+
+
+def _lacks_halves() -> bool:
+    """Whether the CPU is known to convert no float16: the compiler would end the process."""
+    if platform.machine().lower() not in ("x86_64", "amd64") or not PROCESSORS.exists():
+        return False
+    flags = (line for line in PROCESSORS.read_text().splitlines() if line.startswith("flags"))
+    return "f16c" not in next(flags, "f16c").split()
 
 
 def _info() -> DeviceInfo:
@@ -28,9 +41,11 @@ class NumbaBackend:
     API_VERSION = API_VERSION
 
     def probe(self) -> Available | Unavailable:
-        """Tell whether Numba is installed."""
+        """Tell whether Numba is installed, and whether the CPU is one for it."""
         if find_spec("numba") is None:
             return Unavailable("numba is not installed", "pip install vkml-backend-numba")
+        if _lacks_halves():
+            return Unavailable("this CPU has no f16c", "use the device cpu")
         return Available()
 
     def devices(self) -> tuple[DeviceInfo, ...]:

@@ -15,6 +15,7 @@ from vkml_core.plan import Plan, SlotKind
 from vkml_core.profile import Dispatch, SubmissionProfile
 
 from vkml_backend_numba.hosted import Hosted
+from vkml_backend_numba.kernels.library import prepare
 from vkml_backend_numba.kernels.machine import run
 from vkml_backend_numba.lower.steps import lower
 from vkml_backend_numba.workspace import address
@@ -33,6 +34,8 @@ class NumbaExecutable:
     def __init__(self, device: NumbaDevice, plan: Plan) -> None:
         self._device, self._plan = device, plan
         self._program = lower(plan)
+        prepare(self._program.functions)
+        run.prepare()
         self._hosted: dict[int, Hosted] = {}
         p, slots = self._program, plan.slots
         self._temps = [s.index for s in slots if s.kind is SlotKind.TEMP]
@@ -120,14 +123,13 @@ class NumbaExecutable:
         while at < end:
             at = run(
                 rows,
-                program.words,
-                self._addresses,
+                address(program.words),
+                address(self._addresses),
                 at,
                 space.workers,
                 scratch,
                 program.scratch,
-                address(space.status),
-                address(space.hard),
+                address(space.thread_words),
             )
             if at < end:
                 step = program.steps[at]

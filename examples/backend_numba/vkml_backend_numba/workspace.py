@@ -12,8 +12,10 @@ from vkml_core.backend import Array
 from vkml_core.settings import settings
 
 from vkml_backend_numba.compiling import config
-from vkml_backend_numba.kernels.elementwise import FUNCTIONS, HARD
-from vkml_backend_numba.kernels.machine import STATUS
+from vkml_backend_numba.kernels import thread
+from vkml_backend_numba.kernels.elementwise import FUNCTIONS
+from vkml_backend_numba.kernels.library import entries
+from vkml_backend_numba.kernels.thread import HARD, UNDECIDED
 
 ALIGNMENT: Final = 64
 
@@ -52,8 +54,10 @@ class Workspace:
         self.threads = max(1, settings().cpu_threads or config.NUMBA_NUM_THREADS)
         self._process = os.getpid()
         self.arena, self.own, self.scratch = Memory(), Memory(), Memory()
-        self.status = np.zeros((self.threads, STATUS), np.int64)
         self.hard = np.zeros((len(FUNCTIONS), 2 * HARD + 1), np.int64)
+        self.thread_words = np.zeros((self.threads, thread.WORDS), np.int64)
+        self.thread_words[:, thread.DECIDED] = address(self.hard)
+        self.thread_words[:, thread.ENTRIES] = address(entries)
 
     @property
     def workers(self) -> int:
@@ -62,11 +66,12 @@ class Workspace:
 
     def decide(self) -> bool:
         """Decide the roundings that stopped a program; False if something else did."""
-        stopped = self.status[self.status[:, 0] != 0]
-        self.status[:] = 0
-        if (stopped[:, 0] != 1).any():
+        words = self.thread_words
+        stopped = words[words[:, thread.STOPPED] != 0]
+        words[:, thread.STOPPED] = 0
+        if (stopped[:, thread.STOPPED] != UNDECIDED).any():
             return False
-        for _, function, bits in stopped[:, :3]:
+        for function, bits in stopped[:, [thread.FUNCTION, thread.ARGUMENT]]:
             self._keep(int(function), int(bits))
         return True
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from vkml_backend_numba.compiling import kernel
 from vkml_backend_numba.kernels.memory import f32, i32, i64, narrow, u8, u16, widen
+from vkml_backend_numba.kernels.scalars import one_nan
 
 BLOCK: Final = 1024
 """Elements of a block: a few of them stay in the first-level cache."""
 F32, F16, I32, I64, BOOL = range(5)
 """Codes of dtypes as they lie in memory."""
-NAN: Final = np.float32(np.nan)
 HALF_NAN: Final = 0x7E00
+
+
+@kernel
+def copy(xs, ds, n):
+    """Copy elements; a loop is quicker to compile than an assignment to a slice."""
+    for i in range(n):
+        ds[i] = xs[i]
 
 
 @kernel
@@ -22,8 +27,7 @@ def canonical(source, target, n):
     """Copy float32, every NaN made the contract's."""
     xs, ds = f32(source, n), f32(target, n)
     for i in range(n):
-        x = xs[i]
-        ds[i] = x if x == x else NAN
+        ds[i] = one_nan(xs[i])
 
 
 @kernel
@@ -45,11 +49,11 @@ def store(source, target, dtype, n):
             x = xs[i]
             hs[i] = narrow(x) if x == x else HALF_NAN
     elif dtype == I32:
-        i32(target, n)[:] = i32(source, n)
+        copy(i32(source, n), i32(target, n), n)
     elif dtype == I64:
-        i64(target, n)[:] = i64(source, n)
+        copy(i64(source, n), i64(target, n), n)
     else:
-        u8(target, n)[:] = u8(source, n)
+        copy(u8(source, n), u8(target, n), n)
 
 
 @kernel
@@ -62,12 +66,12 @@ def item_size(dtype):
 def _run(source, stride, target, dtype, n):
     """Read n elements that lie `stride` apart."""
     if (dtype == F32) | (dtype == I32):
-        words, out = i32(source, 1 + (n - 1) * abs(stride)), i32(target, n)
+        words, out = i32(source, n), i32(target, n)
         if stride == 1:
-            for i in range(n):
-                out[i] = words[i]
+            copy(words, out, n)
         elif stride == 0:
-            out[:] = words[0]
+            for i in range(n):
+                out[i] = words[0]
         else:
             for i in range(n):
                 out[i] = i32(source + i * stride * 4, 1)[0]

@@ -15,17 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from vkml_backend_numba.compiling import kernel
-from vkml_backend_numba.kernels import doubles, memory, scalars
+from vkml_backend_numba.compiling import LOOP, Separate, kernel
+from vkml_backend_numba.kernels import doubles, memory, scalars, thread
 from vkml_backend_numba.kernels.operations import LIMITS, LOOPS, VIEWS, Loop
 
-UNDECIDED: Final = 1
-"""A rounding that the first phase leaves open; the program stops and the host decides."""
-REFUSED: Final = 2
-"""An index or a divisor that is an error."""
-HARD: Final = 256
-"""Arguments of one function that the host has decided and that are looked up."""
 _HELPERS: Final = ("bits_of", "float_of", "floor", "ceil", "trunc", "rint")
+_WORDS: Final = ("ARGUMENT", "DECIDED", "FUNCTION", "HARD", "STOPPED", "UNDECIDED", "refuse")
 _SCALARS: Final = ("F0", "F1", "NAN", "INF", "floored", "saturated", "log_end", "log1p_end")
 _NAMES: Final[dict[str, Any]] = {
     **{n: getattr(memory, n) for n in (*VIEWS.values(), *_HELPERS)},
@@ -33,9 +28,7 @@ _NAMES: Final[dict[str, Any]] = {
     **{n: getattr(scalars, n) for n in _SCALARS},
     "math": math,
     "np": np,
-    "UNDECIDED": UNDECIDED,
-    "REFUSED": REFUSED,
-    "HARD": HARD,
+    **{n: getattr(thread, n) for n in _WORDS},
     "LEAST": np.iinfo(np.int64).min,
     "MOST": np.iinfo(np.int64).max,
 }
@@ -45,28 +38,28 @@ def written(name: str, source: str, names: Mapping[str, Any]) -> Callable[..., A
     """Compile a function from its source, which tracebacks then show."""
     place = f"<vkml-numba {name}>"
     linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-    scope = dict(names)
+    scope = {"__name__": __name__, **names}
     exec(compile(source, place, "exec"), scope)
     made: Callable[..., Any] = scope[name]
     return made
 
 
-def _loop(loop: Loop, name: str) -> Callable[..., Any]:
+def _loop(loop: Loop) -> Separate:
+    name = f"{loop.name}_{loop.takes}".replace(".", "_")
     letters = "xyz"[: len(loop.takes)]
-    lines = [f"def {name}(d, a, b, c, n, status, hard):"]
+    lines = [f"def {name}(d, a, b, c, n, thread):"]
     for letter, address, kind in zip(letters, "abc", loop.takes, strict=False):
         lines.append(f"    {letter}s = {VIEWS[kind]}({address}, n)")
     lines += [f"    ds = {VIEWS[loop.gives]}(d, n)", "    wrong = 0", "    for i in range(n):"]
     lines += [f"        {letter} = {letter}s[i]" for letter in letters]
     lines.append(f"        ds[i] = {loop.expression}")
     if loop.refuses:
-        lines.append(f"        wrong |= {loop.refuses}")
-    lines += ["    if wrong:", "        i64(status, 1)[0] = REFUSED"]
-    return kernel(written(name, "\n".join(lines) + "\n", _NAMES))
+        lines += [f"        wrong |= {loop.refuses}", "    if wrong:", "        refuse(thread)"]
+    return Separate(written(name, "\n".join(lines) + "\n", _NAMES), LOOP)
 
 
 _TWO_PHASES = """
-def {name}(d, a, b, c, n, status, hard):
+def {name}(d, a, b, c, n, thread):
     xs = f32(a, n)
     ds = f32(d, n)
     left = 0
@@ -79,11 +72,12 @@ def {name}(d, a, b, c, n, status, hard):
         ds[i] = low if inside else {outside}
         left |= inside & (low != high)
     if left:
-        {name}_left(xs, ds, n, status, hard)
+        {name}_left(xs, ds, n, thread)
 """
 _DECIDED = """
-def {name}_left(xs, ds, n, status, hard):
-    known = i64(hard + {place} * 8, 2 * HARD + 1)
+def {name}_left(xs, ds, n, thread):
+    words = i64(thread, 8)
+    known = i64(words[DECIDED] + {place} * 8, 2 * HARD + 1)
     for i in range(n):
         x = xs[i]
         inside = {inside}
@@ -95,15 +89,15 @@ def {name}_left(xs, ds, n, status, hard):
                     ds[i] = float_of(np.int32(known[2 + 2 * j]))
                     found = 1
             if not found:
-                told = i64(status, 3)
-                told[1] = {number}
-                told[2] = np.int64(bits_of(x))
-                told[0] = UNDECIDED
+                words[FUNCTION] = {number}
+                words[ARGUMENT] = np.int64(bits_of(x))
+                words[STOPPED] = UNDECIDED
 """
 
 
-def _two_phases(function: str, number: int, name: str) -> Callable[..., Any]:
+def _two_phases(function: str, number: int) -> Separate:
     bound, inside, outside = LIMITS[function]
+    name = f"{function}_f"
     given = {
         "name": name,
         "function": function,
@@ -112,41 +106,17 @@ def _two_phases(function: str, number: int, name: str) -> Callable[..., Any]:
         "inside": inside,
         "outside": outside,
         "number": number,
-        "place": number * (2 * HARD + 1),
+        "place": number * (2 * thread.HARD + 1),
     }
     slow = kernel(written(f"{name}_left", _DECIDED.format(**given), _NAMES))
     names = {**_NAMES, f"{name}_left": slow}
-    return kernel(written(name, _TWO_PHASES.format(**given), names))
+    return Separate(written(name, _TWO_PHASES.format(**given), names), LOOP)
 
 
 FUNCTIONS: Final = tuple(LIMITS)
 """Functions with two phases by their number."""
-_LOOPS = {
-    **{(loop.name, loop.takes): _loop(loop, f"loop{i}") for i, loop in enumerate(LOOPS)},
-    **{(f, "f"): _two_phases(f, i, f"phases{i}") for i, f in enumerate(FUNCTIONS)},
+ELEMENTWISE: Final[dict[tuple[str, str], Separate]] = {
+    **{(loop.name, loop.takes): _loop(loop) for loop in LOOPS},
+    **{(f, "f"): _two_phases(f, i) for i, f in enumerate(FUNCTIONS)},
 }
-CODES: Final = {key: code for code, key in enumerate(_LOOPS)}
-"""(operation, letters of what it takes) → its code."""
-
-
-def _branches(low: int, high: int, indent: str) -> list[str]:
-    """Write a binary search for a code."""
-    if high - low == 1:
-        return [f"{indent}f{low}(d, a, b, c, n, status, hard)"]
-    middle = (low + high) // 2
-    return [
-        f"{indent}if code < {middle}:",
-        *_branches(low, middle, indent + " "),
-        f"{indent}else:",
-        *_branches(middle, high, indent + " "),
-    ]
-
-
-def _dispatcher() -> Callable[..., Any]:
-    head = "def apply(code, d, a, b, c, n, status, hard):"
-    source = "\n".join([head, *_branches(0, len(_LOOPS), "    ")]) + "\n"
-    return kernel(written("apply", source, {f"f{i}": f for i, f in enumerate(_LOOPS.values())}))
-
-
-apply: Final = _dispatcher()
-"""Apply the operation of a code to `n` elements at addresses a, b, c; write them to d."""
+"""(operation, letters of what it takes) → its loop."""

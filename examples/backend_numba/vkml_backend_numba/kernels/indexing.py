@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkml_backend_numba.compiling import kernel
-from vkml_backend_numba.kernels.elementwise import REFUSED
+from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.memory import f32, i32, i64, u8, u16
+from vkml_backend_numba.kernels.scalars import one_nan
+from vkml_backend_numba.kernels.thread import refuse
 
 
 @kernel
-def gather(words, at, addresses, outer, status):
-    """Pick from one outer slice. Words: slots of data, indices, result; elements of the axis there
-    and in the indices; inner elements; bytes of an element.
-    """
-    there, here, inner, item = words[at + 3], words[at + 4], words[at + 5], words[at + 6]
-    x = addresses[words[at]] + outer * there * inner * item
-    index = i64(addresses[words[at + 1]] + outer * here * inner * 8, here * inner)
-    out = addresses[words[at + 2]] + outer * here * inner * item
+def _pick(words, addresses, outer):
+    """Pick from one outer slice; False where an index is out of range."""
+    there, here, inner, item = words[3], words[4], words[5], words[6]
+    x = addresses[words[0]] + outer * there * inner * item
+    index = i64(addresses[words[1]] + outer * here * inner * 8, here * inner)
+    out = addresses[words[2]] + outer * here * inner * item
     for i in range(here * inner):
         k = index[i]
         if k < 0 or k >= there:
-            i64(status, 1)[0] = REFUSED
-            return
+            return False
         source, target = x + (k * inner + i % inner) * item, out + i * item
         if item == 4:
             i32(target, 1)[0] = i32(source, 1)[0]
@@ -32,35 +30,53 @@ def gather(words, at, addresses, outer, status):
             u16(target, 1)[0] = u16(source, 1)[0]
         else:
             u8(target, 1)[0] = u8(source, 1)[0]
+    return True
+
+
+@entry
+def gather(words, addresses, task, first, last, scratch, thread):
+    """Pick from outer slices `first` to `last`. Words: slots of data, indices, result; elements of
+    the axis there and in the indices; inner elements; bytes of an element.
+    """
+    for outer in range(first, last):
+        if not _pick(words, addresses, outer):
+            refuse(thread)
 
 
 @kernel
-def scatter(words, at, addresses, outer, status):
-    """Add one outer slice of float32 at its indices, in source order; words as for `gather`."""
-    there, here, inner = words[at + 3], words[at + 4], words[at + 5]
-    xs = f32(addresses[words[at]] + outer * here * inner * 4, here * inner)
-    index = i64(addresses[words[at + 1]] + outer * here * inner * 8, here * inner)
-    out = f32(addresses[words[at + 2]] + outer * there * inner * 4, there * inner)
+def _add(words, addresses, outer):
+    """Add one outer slice of float32, in source order; False where an index is out of range."""
+    there, here, inner = words[3], words[4], words[5]
+    xs = f32(addresses[words[0]] + outer * here * inner * 4, here * inner)
+    index = i64(addresses[words[1]] + outer * here * inner * 8, here * inner)
+    out = f32(addresses[words[2]] + outer * there * inner * 4, there * inner)
     for i in range(there * inner):
         out[i] = np.float32(0)
     for i in range(here * inner):
         k = index[i]
         if k < 0 or k >= there:
-            i64(status, 1)[0] = REFUSED
-            return
-        v = out[k * inner + i % inner] + xs[i]
-        out[k * inner + i % inner] = v if v == v else np.float32(np.nan)
+            return False
+        out[k * inner + i % inner] = one_nan(out[k * inner + i % inner] + xs[i])
+    return True
 
 
-@kernel
-def random_bits(words, at, addresses, first, last):
+@entry
+def scatter(words, addresses, task, first, last, scratch, thread):
+    """Add outer slices `first` to `last` at their indices; words as for `gather`."""
+    for outer in range(first, last):
+        if not _add(words, addresses, outer):
+            refuse(thread)
+
+
+@entry
+def random_bits(words, addresses, task, first, last, scratch, thread):
     """Philox4x32-10: groups of four words `first` to `last`. Words: slots of seed, offset, result;
     elements, bits.
     """
-    low, n, shift = np.uint64(0xFFFFFFFF), words[at + 3], np.uint64(32 - words[at + 4])
-    seed = np.uint64(i64(addresses[words[at]], 1)[0])
-    offset = np.uint64(i64(addresses[words[at + 1]], 1)[0])
-    out = i32(addresses[words[at + 2]], n)
+    low, n, shift = np.uint64(0xFFFFFFFF), words[3], np.uint64(32 - words[4])
+    seed = np.uint64(i64(addresses[words[0]], 1)[0])
+    offset = np.uint64(i64(addresses[words[1]], 1)[0])
+    out = i32(addresses[words[2]], n)
     half = np.uint64(32)
     for group in range(first, last):
         x0, x1 = np.uint64(group) & low, np.uint64(group) >> half

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
 from vkml_backend_numba.compiling import kernel
 
@@ -76,6 +77,28 @@ def narrow(context, value):
         return builder.bitcast(builder.fptrunc(args[0], ir.HalfType()), ir.IntType(16))
 
     return types.uint16(types.float32), generate
+
+
+def caller(signature: Any) -> Any:
+    """Make the function that calls one of a signature at an address; addresses stand for arrays."""
+    count = len(signature.args)
+
+    @intrinsic
+    def call(context, address, arguments):
+        def generate(cgctx, builder, _, given):
+            kinds = [cgctx.get_value_type(kind) for kind in signature.args]
+            function = ir.FunctionType(ir.VoidType(), kinds).as_pointer()
+            values = (builder.extract_value(given[1], i) for i in range(count))
+            told = [
+                builder.inttoptr(v, k) if isinstance(k, ir.PointerType) else v
+                for v, k in zip(values, kinds, strict=True)
+            ]
+            builder.call(builder.inttoptr(given[0], function), told)
+            return cgctx.get_dummy_value()
+
+        return types.void(types.int64, types.UniTuple(types.int64, count)), generate
+
+    return call
 
 
 def _rounded(name: str) -> Any:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkml_backend_numba.compiling import kernel
+from vkml_backend_numba.compiling import entry, kernel
 from vkml_backend_numba.kernels.memory import f32
+from vkml_backend_numba.kernels.scalars import one_nan
+from vkml_backend_numba.kernels.thread import tell
 
 
 @kernel
-def _first_largest(xs, words, at, oy, ox):
+def _first_largest(xs, words, oy, ox):
     """Give the place of the first largest element of a window; NaN is the largest."""
-    h, w, kh, kw = words[at + 3], words[at + 4], words[at + 7], words[at + 8]
-    top = oy * words[at + 9] - words[at + 11]
-    left = ox * words[at + 10] - words[at + 12]
+    h, w, kh, kw = words[3], words[4], words[7], words[8]
+    top = oy * words[9] - words[11]
+    left = ox * words[10] - words[12]
     best, found = np.float32(0), -1
     for ky in range(kh):
-        y = top + ky * words[at + 13]
+        y = top + ky * words[13]
         if y < 0 or y >= h:
             continue
         for kx in range(kw):
-            x = left + kx * words[at + 14]
+            x = left + kx * words[14]
             if x < 0 or x >= w:
                 continue
             v = xs[y * w + x]
@@ -39,24 +41,25 @@ def _quads(xs, out, oh, ow, w):
             for j in (1, w, w + 1):
                 v = xs[i + j]
                 best = v if v > best or v != v else best
-            out[y * ow + x] = best if best == best else np.float32(np.nan)
+            out[y * ow + x] = one_nan(best)
 
 
-@kernel
-def max_pool(words, at, addresses, first, last):
+@entry
+def max_pool(words, addresses, task, first, last, scratch, thread):
     """Pool planes `first` to `last`. Words: slots of images, of gradients (or −1), of the result;
     H, W, oh, ow, kernel, stride, padding, dilation, whether windows are 2 × 2 side by side.
     """
-    h, w, oh, ow = words[at + 3], words[at + 4], words[at + 5], words[at + 6]
+    h, w, oh, ow = words[3], words[4], words[5], words[6]
     for plane in range(first, last):
-        xs = f32(addresses[words[at]] + plane * h * w * 4, h * w)
-        out = f32(addresses[words[at + 2]] + plane * oh * ow * 4, oh * ow)
-        if words[at + 15]:
+        xs = f32(addresses[words[0]] + plane * h * w * 4, h * w)
+        out = f32(addresses[words[2]] + plane * oh * ow * 4, oh * ow)
+        if words[15]:
             _quads(xs, out, oh, ow, w)
             continue
         for y in range(oh):
             for x in range(ow):
-                out[y * ow + x] = xs[_first_largest(xs, words, at, y, x)]
+                out[y * ow + x] = xs[_first_largest(xs, words, y, x)]
+    tell(thread, first * oh * ow, last * oh * ow)
 
 
 @kernel
@@ -78,29 +81,28 @@ def _quad_grads(xs, g, out, oh, ow, w):
             third = _beats(c, best)
             best = c if third else best
             fourth = _beats(d, best)
-            v = zero + g[y * ow + x]
-            v = v if v == v else np.float32(np.nan)
+            v = one_nan(zero + g[y * ow + x])
             out[i] = zero if second | third | fourth else v
             out[i + 1] = zero if (not second) | third | fourth else v
             out[i + w] = zero if (not third) | fourth else v
             out[i + w + 1] = v if fourth else zero
 
 
-@kernel
-def max_pool_grad(words, at, addresses, first, last):
+@entry
+def max_pool_grad(words, addresses, task, first, last, scratch, thread):
     """Add gradients at the first largest elements of planes `first` to `last`; words as above."""
-    h, w, oh, ow = words[at + 3], words[at + 4], words[at + 5], words[at + 6]
+    h, w, oh, ow = words[3], words[4], words[5], words[6]
     for plane in range(first, last):
-        xs = f32(addresses[words[at]] + plane * h * w * 4, h * w)
-        g = f32(addresses[words[at + 1]] + plane * oh * ow * 4, oh * ow)
-        out = f32(addresses[words[at + 2]] + plane * h * w * 4, h * w)
+        xs = f32(addresses[words[0]] + plane * h * w * 4, h * w)
+        g = f32(addresses[words[1]] + plane * oh * ow * 4, oh * ow)
+        out = f32(addresses[words[2]] + plane * h * w * 4, h * w)
         for i in range(h * w):
             out[i] = np.float32(0)
-        if words[at + 15]:
+        if words[15]:
             _quad_grads(xs, g, out, oh, ow, w)
             continue
         for y in range(oh):
             for x in range(ow):
-                k = _first_largest(xs, words, at, y, x)
-                v = out[k] + g[y * ow + x]
-                out[k] = v if v == v else np.float32(np.nan)
+                k = _first_largest(xs, words, y, x)
+                out[k] = one_nan(out[k] + g[y * ow + x])
+    tell(thread, first * h * w, last * h * w)

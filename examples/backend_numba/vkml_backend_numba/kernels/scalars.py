@@ -1,4 +1,4 @@
-"""Numbers and small functions that the expressions of `operations` use."""
+"""Numbers and small functions that the expressions of `operations` and other kernels use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ F0: Final = np.float32(0.0)
 F1: Final = np.float32(1.0)
 NAN: Final = np.float32(np.nan)
 INF: Final = np.float32(np.inf)
+
+
+@kernel
+def one_nan(x):
+    """Give x, a NaN with the contract's bits."""
+    return x if x == x else NAN
 
 
 @kernel

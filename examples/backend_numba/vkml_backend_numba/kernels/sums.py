@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from vkml_backend_numba.compiling import kernel
-from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, load, store
+from vkml_backend_numba.compiling import entry, kernel
+from vkml_backend_numba.kernels.blocks import BOOL, F16, F32, I32, item_size, load, store
 from vkml_backend_numba.kernels.memory import bits_of, f32, float_of, i32, i64, u8
 
 LANES: Final = 32
@@ -130,18 +130,18 @@ def reduce_chunk(place, n, what, dtype, target, spare):
         i64(target, 1)[0] = _integer(i64(place, n), n, what)
 
 
-@kernel
-def reduce_rows(words, at, addresses, first, last, scratch):
+@entry
+def reduce_rows(words, addresses, task, first, last, scratch, thread):
     """Reduce chunks `first` to `last`; words: what, dtype of the result, elements of a row, chunks
     of a row, its slot and byte offset; then the operand, rows first.
     """
-    what, dtype, row, chunks = words[at], words[at + 1], words[at + 2], words[at + 3]
-    target = addresses[words[at + 4]] + words[at + 5]
-    item = 1 if dtype == BOOL else (2 if dtype == F16 else (8 if dtype == 3 else 4))
-    kind = words[at + 6 + 2]
+    what, dtype, row, chunks = words[0], words[1], words[2], words[3]
+    target = addresses[words[4]] + words[5]
+    item = item_size(dtype)
+    kind = words[6 + 2]
     for i in range(first, last):
         start = (i % chunks) * CHUNK
         n = min(CHUNK, row - start)
-        place = load(words, at + 6, addresses, i // chunks * row + start, n, scratch + 16)
+        place = load(words, 6, addresses, i // chunks * row + start, n, scratch + 16)
         reduce_chunk(place, n, what, kind, scratch, scratch + 16 + CHUNK * 8)
         store(scratch, target + i * item, dtype, 1)

@@ -8,59 +8,55 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from vkml_backend_numba.compiling import kernel
+from vkml_backend_numba.compiling import entry
 from vkml_backend_numba.kernels.convolution import pad_image
 from vkml_backend_numba.kernels.memory import f32, i64
-from vkml_backend_numba.kernels.products import CHUNK, add_tile
+from vkml_backend_numba.kernels.products import CHUNK, TILE, add_tile, count, pack_panel
+from vkml_backend_numba.kernels.scalars import one_nan
 from vkml_backend_numba.kernels.tile import COLS, ROWS, tile
 
-_TILE: Final = ROWS * COLS * 4
 
-
-@kernel
-def pad_images(words, at, addresses, task):
+@entry
+def pad_images(words, addresses, task, first, last, scratch, thread):
     """Pad one image for a weight gradient. Words: slots, C, H, W, top, left, height, width."""
-    c, h, w = words[at + 2], words[at + 3], words[at + 4]
-    high, wide = words[at + 7], words[at + 8]
-    source = addresses[words[at]] + task * c * h * w * 4
-    target = addresses[words[at + 1]] + task * (c * high * wide + COLS) * 4
-    pad_image(source, c, h, w, words[at + 5], words[at + 6], high, wide, target)
+    c, h, w = words[2], words[3], words[4]
+    high, wide = words[7], words[8]
+    source = addresses[words[0]] + task * c * h * w * 4
+    target = addresses[words[1]] + task * (c * high * wide + COLS) * 4
+    pad_image(source, c, h, w, words[5], words[6], high, wide, target)
 
 
 GRAD: Final = 16
 """Words before the table of a weight gradient."""
 
 
-@kernel
-def weight_grad(words, at, addresses, task, scratch):
+@entry
+def weight_grad(words, addresses, task, first, last, scratch, thread):
     """Compute rows of one panel of a weight gradient. Words: slots of padded images, of packed
     gradients, of the result; N, elements of a padded image, its width; groups, outputs of a group,
     taps (C/groups · kh · kw), oh, ow, strides, taps of a task, elements between groups; then the
     offset of each tap.
     """
-    n, each, wide = words[at + 3], words[at + 4], words[at + 5]
-    outputs, taps = words[at + 7], words[at + 8]
+    n, each, wide = words[3], words[4], words[5]
+    outputs, taps = words[7], words[8]
     oh, ow, sh, sw, block = (
-        words[at + 9],
-        words[at + 10],
-        words[at + 11],
-        words[at + 12],
-        words[at + 13],
+        words[9],
+        words[10],
+        words[11],
+        words[12],
+        words[13],
     )
     panels, blocks = (outputs + COLS - 1) // COLS, (taps + block - 1) // block
     group, rest = task // (panels * blocks), task % (panels * blocks)
     panel, top = rest // blocks, rest % blocks * block
     rows, size, places = min(block, taps - top), n * oh * ow, oh * ow
-    images = addresses[words[at]] + group * words[at + 14] * 4
-    packed = addresses[words[at + 1]] + (group * panels + panel) * size * COLS * 4
+    images = addresses[words[0]] + group * words[14] * 4
+    packed = addresses[words[1]] + (group * panels + panel) * size * COLS * 4
     tables = i64(scratch, ROWS + 2 * CHUNK)
     along, down = scratch + ROWS * 8, scratch + (ROWS + CHUNK) * 8
     tiles = scratch + (ROWS + 2 * CHUNK) * 8
-    sums = tiles + _TILE
-    for k in range(CHUNK):
-        tables[ROWS + CHUNK + k] = k * COLS
+    sums = tiles + TILE
+    count(down, CHUNK, COLS)
     for start in range(0, size, CHUNK):
         length = min(CHUNK, size - start)
         image, y, x = start // places, start % places // ow, start % ow
@@ -75,37 +71,29 @@ def weight_grad(words, at, addresses, task, scratch):
                     image += 1
         for i in range(0, rows, ROWS):
             for r in range(ROWS):
-                tables[r] = words[at + GRAD + top + min(i + r, rows - 1)]
+                tables[r] = words[GRAD + top + min(i + r, rows - 1)]
             tile(images, scratch, along, packed + start * COLS * 4, down, 0, length, tiles)
             add_tile(tiles, sums + i * COLS * 4, COLS, min(ROWS, rows - i), COLS, start == 0)
-    out = addresses[words[at + 2]]
+    out = addresses[words[2]]
     for j in range(min(COLS, outputs - panel * COLS)):
         row = (group * outputs + panel * COLS + j) * taps + top
         target, found = f32(out + row * 4, rows), f32(sums, rows * COLS)
         for i in range(rows):
-            v = found[i * COLS + j]
-            target[i] = v if v == v else np.float32(np.nan)
+            target[i] = one_nan(found[i * COLS + j])
 
 
-@kernel
-def pack_gradients(words, at, addresses, task):
+@entry
+def pack_gradients(words, addresses, task, first, last, scratch, thread):
     """Turn one image's gradients to [place][output], in panels. Words: slots, N, groups, outputs
     of a group, places.
     """
-    n, groups, outputs, places = words[at + 2], words[at + 3], words[at + 4], words[at + 5]
+    n, groups, outputs, places = words[2], words[3], words[4], words[5]
     panels = (outputs + COLS - 1) // COLS
-    source = addresses[words[at]] + task * groups * outputs * places * 4
+    source = addresses[words[0]] + task * groups * outputs * places * 4
     for group in range(groups):
         for panel in range(panels):
-            first = (group * panels + panel) * n * places + task * places
-            out = f32(addresses[words[at + 1]] + first * COLS * 4, places * COLS)
+            place = (group * panels + panel) * n * places + task * places
+            target = addresses[words[1]] + place * COLS * 4
+            g = source + (group * outputs + panel * COLS) * places * 4
             cols = min(COLS, outputs - panel * COLS)
-            g = f32(source + (group * outputs + panel * COLS) * places * 4, cols * places)
-            for start in range(0, places, 16):
-                stop = min(start + 16, places)
-                for j in range(cols):
-                    for p in range(start, stop):
-                        out[p * COLS + j] = g[j * places + p]
-                for j in range(cols, COLS):
-                    for p in range(start, stop):
-                        out[p * COLS + j] = np.float32(0)
+            pack_panel(g, 1, places, places, cols, COLS, target)

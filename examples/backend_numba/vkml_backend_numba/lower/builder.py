@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from vkml_core.backend import Array
 
-from vkml_backend_numba.kernels.machine import KINDS
+from vkml_backend_numba.kernels.library import KINDS
 
 NOTHING: Final = -1
 ALONE: Final = 1 << 15
@@ -25,6 +25,8 @@ class Builder:
     steps: list[int] = field(default_factory=list)
     """The plan's step of each substep."""
     words: list[int] = field(default_factory=list)
+    loops: list[int] = field(default_factory=list)
+    """Numbers of the element-wise loops that chains call."""
     extras: list[tuple[bool, int]] = field(default_factory=list)
     """Memory that is no slot: (False, where a temporary begins), (True, the STATE slot whose new
     value it is)."""
@@ -78,7 +80,7 @@ class Builder:
     def _add(self, kind: str, at: int, units: int, each: int, work: int) -> None:
         tasks = -(-units // each)
         alone = int(tasks == 1 or work < ALONE)
-        self.substeps.append((KINDS.index(kind), tasks, at, units, each, NOTHING, alone))
+        self.substeps.append((KINDS[kind], tasks, at, units, each, NOTHING, alone))
         self.steps.append(self.step)
 
     def needs(self, nbytes: int) -> None:
@@ -87,13 +89,19 @@ class Builder:
 
     def mark(self) -> tuple[int, ...]:
         """Give how far the program is, for `undo`."""
-        return len(self.substeps), len(self.words), len(self.extras), self._used
+        kept = len(self.substeps), len(self.words), len(self.loops), len(self.extras)
+        return *kept, self._used
 
     def undo(self, mark: tuple[int, ...]) -> None:
         """Take back what was added since."""
-        substeps, words, extras, self._used = mark
+        substeps, words, loops, extras, self._used = mark
         del self.substeps[substeps:], self.steps[substeps:], self.words[words:]
-        del self.extras[extras:]
+        del self.loops[loops:], self.extras[extras:]
+
+    def functions(self) -> frozenset[int]:
+        """Give the numbers of all functions that the program calls."""
+        goes_on = {KINDS["chain"]} if any(row[5] != NOTHING for row in self.substeps) else set()
+        return frozenset({row[0] for row in self.substeps} | goes_on | set(self.loops))
 
     def finished(self) -> tuple[Array, Array]:
         """Give the substeps and the words as the machine takes them."""

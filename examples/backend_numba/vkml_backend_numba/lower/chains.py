@@ -10,7 +10,8 @@ from vkml_core.plan import Call
 from vkml_core.shapes import View, size
 
 from vkml_backend_numba.kernels.chain import MOST_VALUES
-from vkml_backend_numba.kernels.elementwise import CODES, FUNCTIONS
+from vkml_backend_numba.kernels.elementwise import FUNCTIONS
+from vkml_backend_numba.kernels.library import LOOPS
 from vkml_backend_numba.lower.builder import Builder
 from vkml_backend_numba.lower.operands import DTYPE, LETTER, Place
 
@@ -19,11 +20,11 @@ DEAR: Final = 2048
 """Elements of a task: enough work for a thread to be worth waking."""
 
 
-def code(call: Call, takes: Sequence[DType]) -> int | None:
-    """Give the code of a call, or None where no loop computes it."""
+def loop(call: Call, takes: Sequence[DType]) -> int | None:
+    """Give the number of the loop that computes a call, or None."""
     letters = "".join(LETTER[t] for t in takes)
     name = f"cast.{LETTER[call.dtype]}" if call.op == "cast" else call.op
-    return CODES.get((name, letters))
+    return LOOPS.get((name, letters))
 
 
 def argument_types(calls: Sequence[Call], places: Sequence[Place], call: Call) -> list[DType]:
@@ -33,7 +34,7 @@ def argument_types(calls: Sequence[Call], places: Sequence[Place], call: Call) -
 
 def can_run(calls: Sequence[Call], places: Sequence[Place]) -> bool:
     """Whether loops compute all of it."""
-    known = all(code(c, argument_types(calls, places, c)) is not None for c in calls)
+    known = all(loop(c, argument_types(calls, places, c)) is not None for c in calls)
     return known and len(calls) + len(places) <= MOST_VALUES
 
 
@@ -58,8 +59,9 @@ def describe(
         most = max(most, made + 1)
         held[values + c] = made
         args = [a if a >= 0 else values + ~a for a in call.args]
-        found = code(call, argument_types(calls, places, call))
+        found = loop(call, argument_types(calls, places, call))
         assert found is not None
+        builder.loops.append(found)
         rows += [found, made, *(args + [args[0]] * 2)[:3], int(call.dtype is float16)]
         free += {held[a] for a in args if last[a] == c and a >= values}
     builder.needs((MOST_VALUES + most * 1024) * 8)

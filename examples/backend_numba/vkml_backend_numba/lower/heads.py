@@ -14,7 +14,7 @@ from vkml_core.dtypes import DType, float16, float32, int64
 from vkml_core.plan import Call
 from vkml_core.shapes import View, size
 
-from vkml_backend_numba.kernels.products import CHUNK
+from vkml_backend_numba.kernels.products import CHUNK, TILE
 from vkml_backend_numba.kernels.sums import CHUNK as SUM_CHUNK
 from vkml_backend_numba.kernels.sums import LARGEST, SMALLEST, SUM
 from vkml_backend_numba.kernels.tile import COLS, ROWS
@@ -22,9 +22,6 @@ from vkml_backend_numba.lower.builder import Builder
 from vkml_backend_numba.lower.chains import floats, in_order
 from vkml_backend_numba.lower.operands import DTYPE, Place
 from vkml_backend_numba.lower.windows import WINDOWS, Head
-
-_TILE: Final = ROWS * COLS * 4
-
 
 AS_IT_LIES: Final = frozenset({"gather"})
 """Heads that only move elements, float16 too."""
@@ -74,13 +71,14 @@ def _matmul(builder: Builder, call: Call, places: Sequence[Place], slot: int) ->
     packed = builder.temporary(batches * panels * size_ * COLS * 4)
     b_batch = b.view.strides[0] if len(b.view.shape) == 3 else 0
     a_batch = a.view.strides[0] if len(a.view.shape) == 3 else 0
-    words = [b.slot, b.offset, b_batch, *b.view.strides[-2:], size_, n, packed, 0]
+    words = [b.slot, b.offset, b_batch, *b.view.strides[-2:], size_, n, packed, COLS]
     builder.add("pack", words, batches * panels, work=batches * size_ * n * 4)
-    block = ROWS * max(1, min(12, -(-m // (ROWS * 4))))
-    blocks = -(-m // block)
-    words = [a.slot, a.offset, a_batch, *a.view.strides[-2:], packed, 0, m, n, size_, block, slot]
-    builder.needs((ROWS + 2 * CHUNK) * 8 + _TILE + (block + ROWS) * CHUNK * 4)
-    builder.add("product", words, batches * blocks, work=batches * m * n * size_ // 16)
+    tiles = -(-m // ROWS)
+    block = ROWS * -(-tiles // max(4, -(-tiles // 8)))
+    words = [a.slot, a.offset, a_batch, *a.view.strides[-2:], packed, m, n, size_, block, slot]
+    builder.needs((ROWS + 2 * CHUNK) * 8 + TILE + (block + ROWS) * CHUNK * 4)
+    tasks = batches * -(-m // block)
+    builder.add("product", words, tasks, work=batches * m * n * size_ // 16)
     return True
 
 

@@ -35,6 +35,8 @@ class Program:
     """The numbers of the memory of each step's operands."""
     memory: int
     scratch: int
+    functions: frozenset[int]
+    """Numbers of the functions that it calls."""
 
 
 def lower(plan: Plan) -> Program:
@@ -65,6 +67,7 @@ def lower(plan: Plan) -> Program:
         tuple(read),
         builder.memory,
         builder.scratch,
+        builder.functions(),
     )
 
 

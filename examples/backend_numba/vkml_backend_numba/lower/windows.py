@@ -9,13 +9,12 @@ from vkml_core.dtypes import float32
 from vkml_core.plan import Call
 from vkml_core.shapes import View, size
 
-from vkml_backend_numba.kernels.products import CHUNK
+from vkml_backend_numba.kernels.products import CHUNK, TILE
 from vkml_backend_numba.kernels.tile import COLS, ROWS
 from vkml_backend_numba.lower.builder import NOTHING, Builder
 from vkml_backend_numba.lower.chains import copied, floats
 from vkml_backend_numba.lower.operands import Place
 
-_TILE: Final = ROWS * COLS * 4
 WASTE: Final = 1.25
 """Columns of tiles for each place of the result from which on columns are made: each of them is
 read once for every few outputs."""
@@ -48,13 +47,24 @@ def _conv(builder: Builder, call: Call, places: Sequence[Place], slot: int) -> b
     size_ = each * kh * kw
     rows = outputs // groups
     made = int((sh, sw) != (1, 1) or _is_wasteful(oh, ow, wide))
+    packed = _packed(builder, w.slot, groups, rows, size_, 1, size_)
     words = [
-        *(x.slot, w.slot, slot, c, h, wide_, ph, pw, high, wide, groups, rows, size_, oh, ow),
-        *(sh, sw, CHUNK, made, len(taps), rows * size_, size_, 1, each * high * wide),
-        *taps,
+        *(x.slot, packed, slot, c, h, wide_, ph, pw, high, wide, groups, rows, size_, oh, ow),
+        *(sh, sw, CHUNK, made, len(taps), each * high * wide, *taps),
     ]
     _add_conv(builder, words, n)
     return True
+
+
+def _packed(
+    builder: Builder, slot: int, groups: int, rows: int, size_: int, by_k: int, by_row: int
+) -> int:
+    """Pack weights of groups for the rows of tiles, and give the slot."""
+    panels = -(-rows // ROWS)
+    packed = builder.temporary(groups * panels * size_ * ROWS * 4)
+    words = [slot, 0, rows * size_, by_k, by_row, size_, rows, packed, ROWS]
+    builder.add("pack", words, groups * panels, work=groups * rows * size_ * 4)
+    return packed
 
 
 def _is_wasteful(oh: int, ow: int, wide: int) -> bool:
@@ -67,7 +77,7 @@ def _add_conv(builder: Builder, words: Sequence[int], n: int) -> None:
     made, columns = words[18], words[19] * oh * ow
     across = ((oh - 1) * (ow if made else wide) + ow + COLS) * rows
     floats = c * high * wide + (columns + COLS if made else 0) + COLS + across
-    builder.needs((ROWS + 2 * size_) * 8 + _TILE + floats * 4)
+    builder.needs((ROWS + 2 * size_) * 8 + TILE + floats * 4)
     builder.add("convolve", words, n, work=n * words[10] * across * size_ // 16)
 
 
@@ -84,6 +94,7 @@ def _input_grad(builder: Builder, call: Call, places: Sequence[Place], slot: int
     taps = kh * kw
     by_tap = View((groups, taps, rows, each), (rows * each * taps, 1, each * taps, taps))
     turned = copied(builder, Place(w.slot, by_tap, float32))
+    packed = _packed(builder, turned.slot, groups, each, taps * rows, each, 1)
     h, wide_ = call.shape[2:]
     high, wide = h + (kh - 1) * dh, wide_ + (kw - 1) * dw
     made = int(_is_wasteful(h, wide_, wide))
@@ -95,9 +106,8 @@ def _input_grad(builder: Builder, call: Call, places: Sequence[Place], slot: int
         for o in range(rows)
     ]
     words = [
-        *(g.slot, turned.slot, slot, outputs, oh, ow, top, left, high, wide, groups, each),
-        *(taps * rows, h, wide_, 1, 1, rows, made, len(offsets), taps * rows * each, 1, each),
-        *(rows * high * wide, *offsets),
+        *(g.slot, packed, slot, outputs, oh, ow, top, left, high, wide, groups, each),
+        *(taps * rows, h, wide_, 1, 1, rows, made, len(offsets), rows * high * wide, *offsets),
     ]
     _add_conv(builder, words, n)
     return True
@@ -125,7 +135,7 @@ def _weight_grad(builder: Builder, call: Call, places: Sequence[Place], slot: in
         *(images, packed, slot, n, padded, wide, groups, rows, len(taps), oh, ow, sh, sw, block),
         *(channels * high * wide, 0, *taps),
     ]
-    builder.needs((ROWS + 2 * CHUNK) * 8 + _TILE + (block + ROWS) * COLS * 4)
+    builder.needs((ROWS + 2 * CHUNK) * 8 + TILE + (block + ROWS) * COLS * 4)
     tasks = groups * panels * -(-len(taps) // block)
     builder.add("weight_grad", words, tasks, work=n * oh * ow * outputs * len(taps) // 16)
     return True
