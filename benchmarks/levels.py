@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import cast
+from unittest import mock
 
 from steps import vkml_training
 
 from vkml_backend_vulkan import warming
 from vkml_backend_vulkan.commands import prepared
+from vkml_backend_vulkan.device import VulkanDevice
 from vkml_backend_vulkan.order import flatten
 from vkml_core import runtime
 from vkml_core.plan import Plan
@@ -24,15 +27,15 @@ WIDTH = 110
 
 def plan_of(model: str, batch: int, device: str) -> Plan:
     """Run a step once; give its plan, the longest that was made."""
-    warming.SHARED_RUNS = 0  # type: ignore[misc]
     runtime.clear_cache()
-    vkml_training(model, batch, device, "compiled").step()
+    with mock.patch.object(warming, "SHARED_RUNS", 0):
+        vkml_training(model, batch, device, "compiled").step()
     return max(runtime.cached_plans(), key=lambda plan: len(plan.steps))
 
 
 def lines(plan: Plan, device: str) -> Iterator[str]:
     """Print a dispatch a line, then the counts."""
-    ready, _, lowered = prepared(open_device(device), plan)  # type: ignore[arg-type]
+    ready, _, lowered = prepared(cast("VulkanDevice", open_device(device)), plan)
     level = count = 0
     for flat in flatten(ready, lowered):
         level += flat.barrier

@@ -1,5 +1,5 @@
 """Every Python block of the README and of docs/ runs, block after block in one process a page;
-shell blocks name what is there.
+shell blocks name what is there: commands, extras, scripts, options.
 """
 
 import re
@@ -14,9 +14,12 @@ import pytest
 from vkml_conformance.cli.main import main as conformance
 
 from vkml.cli import COMMANDS
+from vkml.cli import main as command
 
 ROOT = Path(__file__).parent.parent
 TEXTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+MADE = "api/"
+"""A folder of the site that `make docs` makes, and checks links to."""
 PAGES = [p for p in TEXTS if "```python" in p.read_text()]
 
 
@@ -53,7 +56,7 @@ def test_readme_example_learns(tmp_path: Path) -> None:
 def test_links_lead_somewhere() -> None:
     for page in TEXTS:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target:
+            if "://" not in target and target != MADE:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
@@ -79,3 +82,41 @@ def test_shell_blocks_name_what_is_there() -> None:
     for words in found:
         told = words[1:2] if words[0] == "python" else words[1:]  # an example's options follow
         assert told in there[words[0]], words
+
+
+SHELL = [(p, words) for p in TEXTS for words in commands(p)]
+OTHERS = {"make", "pip", "pytest"}
+"""Commands whose options are not ours."""
+
+
+def helped(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command of vkml's says of itself, or the sources of a script."""
+    if words[0] == "vkml-conformance":
+        return " ".join(o for p in conformance.commands[words[1]].params for o in p.opts)
+    if words[0] == "vkml":
+        with pytest.raises(SystemExit, match="0"):
+            command([words[1], "--help"])
+        return capsys.readouterr().out
+    assert words[0] == "python", words
+    if words[1] == "-m":
+        return ""
+    folder = (ROOT / words[1]).parent
+    return (ROOT / words[1]).read_text() + "".join(p.read_text() for p in folder.rglob("kit/*.py"))
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), SHELL, ids=[f"{p.name}: {' '.join(words)}" for p, words in SHELL]
+)
+def test_shell_options_exist(
+    page: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    while "=" in words[0]:  # a variable for one command
+        words = words[1:]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extras in re.findall(r"\[(.+?)\]", " ".join(words)):
+        assert {*extras.split(",")} <= {*project["optional-dependencies"]}
+    if words[0] in OTHERS:
+        return
+    text = helped(words, capsys)
+    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+        assert option in re.findall(r"--[a-z-]+", text), option

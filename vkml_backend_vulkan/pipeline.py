@@ -153,9 +153,15 @@ def _specialization(constants: tuple[int, ...]) -> Any:
 
 
 def cache_directory() -> Path:
-    """Give the directory of the user's pipeline caches, by the system's convention."""
+    """Give the directory of the user's pipeline caches, by the system's convention.
+
+    For a user without a home it is one that cannot be: nothing is found there, nothing kept.
+    """
     local = os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.environ.get("XDG_CACHE_HOME")
-    return Path(local or Path.home() / ".cache") / "vkml" / "vulkan"
+    try:
+        return Path(local or Path.home() / ".cache") / "vkml" / "vulkan"
+    except RuntimeError:
+        return Path(os.devnull) / "vkml" / "vulkan"
 
 
 def read_cache(file: Path) -> bytes:

@@ -81,6 +81,10 @@ class Backends:
             self._sources = {name: merge(name, by_name[name]) for name in sorted(by_name)}
         return self._sources
 
+    def met(self, source: Source) -> bool:
+        """Whether this process has loaded a backend, or tried to."""
+        return source.name in self._loaded
+
     def unreadable(self) -> list[Failure]:
         """Give the distributions whose metadata could not be read, as far as looked at."""
         return [] if self._found is None else self._found[1]

@@ -50,12 +50,16 @@ class Source:
     distribution: str
     version: str
     load: Callable[[], Any]
+    target: str = ""
+    """What the entry point leads to, so that another process finds it too; "" if none can."""
 
     def failure(self, refused: Refused, name: str | None = None) -> Failure:
         """Say in full what was refused; `name` is the device where it is not the backend."""
         advice = refused.advice or f"report this to the authors of {self.distribution}"
-        who = name or self.name
-        return Failure(who, self.distribution, self.version, refused.stage, refused.error, advice)
+        error, cure = (" ".join(text.splitlines()) for text in (refused.error, advice))
+        return Failure(
+            name or self.name, self.distribution, self.version, refused.stage, error, cure
+        )
 
 
 def guard(stage: Stage, function: Callable[..., _T], *args: Any) -> _T:
@@ -91,6 +95,14 @@ def _distributions() -> Iterable[Any]:
     return importlib_metadata.distributions()
 
 
+def loader(name: str, target: str) -> Callable[[], Any]:
+    """Give what loads the backend to which an entry point of another process leads."""
+    import importlib_metadata
+
+    load: Callable[[], Any] = importlib_metadata.EntryPoint(name, target, GROUP).load
+    return load
+
+
 def entry_points(
     distributions: Callable[[], Iterable[Any]] = _distributions,
 ) -> tuple[list[Source], list[Failure]]:
@@ -116,7 +128,7 @@ def entry_points(
             continue
         if found:
             name, version = _identity(distribution)
-            offers = [Source(e.name, name, version, e.load) for e in found]
+            offers = [Source(e.name, name, version, e.load, e.value) for e in found]
             sources.setdefault(re.sub(r"[-_.]+", "-", name).lower(), offers)
     return [s for offers in sources.values() for s in offers], failures
 

@@ -15,7 +15,9 @@ import numpy as np
 from vkml_core.errors import ArgumentError, DTypeError
 
 Category = Literal["bool", "int", "float"]
+"""What kind of numbers a dtype holds."""
 Scalar = bool | int | float
+"""A Python number."""
 
 _ORDER: Final[dict[str, int]] = {"bool": 0, "int": 1, "float": 2}
 
@@ -47,12 +49,18 @@ class DType:
 
 
 bool_: Final = DType("bool_", np.dtype(np.bool_), "bool", 0)
+"""False and True."""
 int32: Final = DType("int32", np.dtype(np.int32), "int", 1)
+"""Whole numbers of 32 bits, which wrap."""
 int64: Final = DType("int64", np.dtype(np.int64), "int", 2)
+"""Whole numbers of 64 bits, which wrap."""
 float16: Final = DType("float16", np.dtype(np.float16), "float", 3)
+"""IEEE 754 binary16: a format to store, computed in float32."""
 float32: Final = DType("float32", np.dtype(np.float32), "float", 4)
+"""IEEE 754 binary32."""
 
 DTYPES: Final[tuple[DType, ...]] = (bool_, int32, int64, float16, float32)
+"""All dtypes, in the order of promotion."""
 FLOATS: Final = frozenset({float16, float32})
 INTS: Final = frozenset({int32, int64})
 NUMBERS: Final = FLOATS | INTS

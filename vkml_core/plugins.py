@@ -6,36 +6,23 @@ Backends come from the entry-point group `vkml.backends` and from `register_back
 
 from __future__ import annotations
 
-import difflib
 import logging
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vkml_core.backend import Backend, Device, DeviceInfo, DeviceKind, Level
+from vkml_core.backend import Backend, Device, DeviceInfo
 from vkml_core.backends import Backends
 from vkml_core.checks import check_device, check_level, serves_all
+from vkml_core.choice import CPU, Found, choose
 from vkml_core.discovery import Failure, Refused, Source, guard
 from vkml_core.errors import ArgumentError, DeviceError, PluginError
-from vkml_core.settings import settings
+from vkml_core.names import fault, join, split
+from vkml_core.settings import excluded, settings
 
-CPU: Final = "cpu"
-"""The device where none is named."""
-_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(:(0|[1-9][0-9]{0,8}))?")
-_KINDS: Final[dict[DeviceKind, tuple[int, str]]] = {
-    "discrete-gpu": (0, "a discrete GPU"),
-    "integrated-gpu": (1, "an integrated GPU"),
-    "virtual-gpu": (2, "a virtual GPU"),
-    "other": (2, "an accelerator"),
-    "cpu": (3, "a CPU backend"),
-    "software": (5, "a software rasteriser"),
-}
-"""How much `best_device` prefers a kind (less is better) and what it is called."""
-_ORACLE: Final = 4
-"""The preference of `CPU` itself: after other CPU backends, before software rasterisers."""
-Offer = tuple[str, DeviceInfo]
+_LISTING: Final = 5.0
+"""How many seconds an error message waits for each stage of a backend that it tells of."""
 Opened = Callable[[str, Device], None]
 """Is told the canonical name of a device and the device."""
 _log: Final = logging.getLogger("vkml.devices")
@@ -58,6 +45,7 @@ class Devices:
         self._opened: dict[str, Device] = {}
         self._failures: dict[str, Failure] = {}
         self._watching: list[Opened] = []
+        self._telling = False
         self._lock = threading.RLock()
 
     def canonical(self, name: object) -> str:
@@ -65,7 +53,7 @@ class Devices:
 
         Raises DeviceError where the name is malformed or nobody offers its backend.
         """
-        return _join(*self._parse(name))
+        return join(*self._parse(name))
 
     def open(self, name: str) -> Device:
         """Give the device of that name, opening it the first time.
@@ -77,7 +65,7 @@ class Devices:
         if device is None:
             backend, index = self._parse(name)
             with self._lock:
-                device = self._opened.get(_join(backend, index)) or self._open(backend, index)
+                device = self._opened.get(join(backend, index)) or self._open(backend, index)
                 self._opened[name] = device
         return device
 
@@ -96,7 +84,7 @@ class Devices:
     def opened(self) -> dict[str, Device]:
         """Give the devices that are open, by their canonical names."""
         with self._lock:
-            return {_join(*_split(name)): device for name, device in self._opened.items()}
+            return {join(*split(name)): device for name, device in self._opened.items()}
 
     def watch(self, told: Opened) -> None:
         """Tell of every device that is open, now, and of each that will be opened."""
@@ -111,32 +99,23 @@ class Devices:
             self._watching.remove(told)
 
     def available(self) -> list[str]:
-        """List the devices of every backend that works, without opening them."""
+        """List the devices of every backend that works, without opening them.
+
+        What `VKML_EXCLUDE` names is left out.
+        """
         return [name for status in self.survey() for name in status.devices]
 
     def best(self) -> tuple[str, str]:
         """Choose the device to prefer and say why in a sentence; never raises.
 
-        A discrete GPU comes first, then an integrated one, another accelerator, a CPU backend
-        that is exact and complete, `cpu`; a software rasteriser only where `cpu` does not work.
+        `vkml_core.choice` has the order.
         """
         try:
             settings()
         except ArgumentError as error:
             return CPU, f"No device can be chosen: {error}."
-        offered = [offer for status in self.survey() for offer in status.devices.items()]
-        partial: str | None = None
-        for name, info in sorted(offered, key=lambda offer: _preference(*offer)):
-            try:
-                capabilities = guard("open", self.open(name).capabilities)
-            except (DeviceError, Refused):
-                continue
-            if info.kind != "cpu" or name == CPU or serves_all(capabilities):
-                return name, self._reason(name, info, capabilities.level, offered)
-            partial = partial or name
-        if partial is not None:
-            return partial, f"{partial} alone works, in part: {CPU} does not{self._blame()}."
-        return CPU, f"No device works{self._blame()}. Run `vkml doctor`."
+        offered = {n: info for s in self.survey() for n, info in s.devices.items()}
+        return choose(offered, self._found, lambda: _blame(self.failures()))
 
     def default(self) -> str:
         """Give the device of tensors that name none: `VKML_DEVICE`, else `cpu`."""
@@ -154,53 +133,104 @@ class Devices:
         return (*self.backends.unreadable(), *self._failures.values())
 
     def survey(self) -> list[BackendStatus]:
-        """Take every backend as far as its list of devices; `cpu` comes first."""
+        """Take every backend as far as its list of devices, but for `VKML_EXCLUDE`; `cpu` first."""
+        return [self.status(source) for source in self._unasked()]
+
+    def ordered(self) -> list[Source]:
+        """Give who offers backends, by metadata only; `cpu` comes first."""
+        return sorted(self.backends.sources().values(), key=lambda s: s.name != CPU)
+
+    def status(self, source: Source) -> BackendStatus:
+        """Take one backend as far as its list of devices."""
         with self._lock:
-            sources = self.backends.sources().values()
-            return [self._status(s) for s in sorted(sources, key=lambda s: s.name != CPU)]
+            try:
+                _, infos = self._ready(source)
+            except PluginError:
+                return BackendStatus(source, self._failures[source.name], {})
+            return BackendStatus(source, None, {join(source.name, i.index): i for i in infos})
 
     def unregister(self, name: str) -> None:
         """Take back a registered backend and forget its devices."""
         with self._lock:
             self.backends.unregister(name)
-            self._opened = {d: v for d, v in self._opened.items() if _split(d)[0] != name}
-            self._failures = {d: f for d, f in self._failures.items() if _split(d)[0] != name}
+            self._opened = {d: v for d, v in self._opened.items() if split(d)[0] != name}
+            self._failures = {d: f for d, f in self._failures.items() if split(d)[0] != name}
 
     def _parse(self, name: object) -> tuple[str, int]:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise DeviceError(
-                f"device: {name!r} is not a device name; expected backend or backend:index, "
-                f"such as 'cpu' or 'vulkan:1'; {self._situation()}"
-            )
-        backend, index = _split(name)
-        if backend not in self.backends.sources():
-            close = difflib.get_close_matches(backend, self.backends.sources(), 1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise DeviceError(
-                f"device: no backend is called {backend!r}{hint}; {self._situation()}"
-            )
-        return backend, index
+        wrong = fault(name, self.backends.sources())
+        if wrong:
+            raise DeviceError(f"device: {wrong}; {self._situation()}")
+        return split(str(name))
+
+    def strangers(self) -> list[Source]:
+        """Give the backends that are better tried in a process of their own, as far as one can.
+
+        Those are what this process has not met yet, but for vkml's `cpu`, which is NumPy, and what
+        the application has registered, which no other process would find.
+        """
+        ours = ("vkml", CPU)
+        return [
+            source
+            for source in self.ordered()
+            if source.target
+            and (source.distribution, source.name) != ours
+            and not self.backends.met(source)
+        ]
+
+    def _unasked(self) -> list[Source]:
+        """Give the backends that are tried though nobody has named them."""
+        return [source for source in self.ordered() if source.name not in excluded()]
 
     def _situation(self) -> str:
-        available = ", ".join(self.available())
         if not self.backends.sources() and not self.failures():
             return (
                 "no backend is installed, not even vkml's own: install the distribution vkml "
                 "(in its source tree: pip install -e .)"
             )
-        return f"available: {available or 'none'}{self._blame()}"
+        if self._telling:  # a plug-in that is being tried for such an error runs into another one
+            return f"installed: {', '.join(self.backends.sources())}"
+        self._telling = True
+        try:
+            return self._surveyed()
+        finally:
+            self._telling = False
 
-    def _blame(self) -> str:
-        told = " | ".join(map(str, self.failures()))
-        return f"; what failed: {told}" if told else ""
+    def _surveyed(self) -> str:
+        """Say what is available and what fails, for an error that is about neither of these.
+
+        So nothing is imported here for it: backends that were not met yet are tried in processes
+        of their own, and where none can be started they are only named.
+        """
+        from vkml_core.trials.process import cannot_start
+        from vkml_core.trials.running import Trials
+
+        wanted, why_not = self._unasked(), cannot_start()
+        new = [source for source in self.strangers() if source in wanted]
+        with Trials([] if why_not else new, "list", _LISTING) as trials:
+            found = {s.name: trials.of(s.name) for s in new if s.name in trials}
+        here = {s.name: self.status(s).devices for s in wanted if s not in new}
+        devices = here | {name: trial.devices for name, trial in found.items()}
+        available = ", ".join(d for s in wanted for d in devices.get(s.name, ())) or "none"
+        if why_not and new:
+            available += f"; not tried, since {why_not}: {', '.join(s.name for s in new)}"
+        failed = [f for trial in found.values() for f in trial.failures.values()]
+        return f"available: {available}{_blame([*self.failures(), *failed])}"
+
+    def _found(self, name: str) -> Found | None:
+        """Open a device and say what decides whether it is the best; None if it does not open."""
+        try:
+            capabilities = guard("open", self.open(name).capabilities)
+        except (DeviceError, Refused):
+            return None
+        return Found(capabilities.level, serves_all(capabilities))
 
     def _open(self, name: str, index: int) -> Device:
         required = settings().require_level
         source = self.backends.sources()[name]
-        key = _join(name, index)
+        key = join(name, index)
         backend, infos = self._ready(source)
         if index >= len(infos):
-            listed = ", ".join(f"{_join(name, i.index)} ({i.name})" for i in infos)
+            listed = ", ".join(f"{join(name, i.index)} ({i.name})" for i in infos)
             raise DeviceError(f"device: {key!r} does not exist; {name} offers {listed}")
         try:
             device = guard("open", backend.open, index)
@@ -231,52 +261,26 @@ class Devices:
         installed = ", ".join(self.backends.sources())
         return PluginError(f"device: {failure}; installed backends: {installed}")
 
-    def _status(self, source: Source) -> BackendStatus:
-        try:
-            _, infos = self._ready(source)
-        except PluginError:
-            return BackendStatus(source, self._failures[source.name], {})
-        return BackendStatus(source, None, {_join(source.name, i.index): i for i in infos})
 
-    def _reason(self, chosen: str, info: DeviceInfo, level: Level, offered: Sequence[Offer]) -> str:
-        """Say why a device was chosen and what stood in the way of others."""
-        what = "the CPU backend" if chosen == CPU else _KINDS[info.kind][1]
-        said = f"{chosen} is {what} ({info.name}), level {level}"
-        worse = [name for name, other in offered if other.kind == "software" and name != chosen]
-        if chosen == CPU and not any(_preference(*o) < _ORACLE for o in offered):
-            said += "; no accelerator is available"
-        if worse:
-            said += f"; software rasterisers ({', '.join(worse)}) are used only when named"
-        return f"{said}{self._blame()}."
+def _blame(failures: Sequence[Failure]) -> str:
+    told = " | ".join(map(str, failures))
+    return f"; what failed: {told}" if told else ""
 
 
-def _preference(name: str, info: DeviceInfo) -> int:
-    return _ORACLE if name == CPU else _KINDS[info.kind][0]
+DEVICES: Final = Devices()
+"""Those of this process."""
 
-
-def _split(name: str) -> tuple[str, int]:
-    backend, _, index = name.partition(":")
-    return backend, int(index or 0)
-
-
-def _join(backend: str, index: int) -> str:
-    return f"{backend}:{index}" if index else backend
-
-
-_DEVICES: Final = Devices()
-
-open_device: Final = _DEVICES.open
-reopen_device: Final = _DEVICES.reopen
-canonical: Final = _DEVICES.canonical
-available_devices: Final = _DEVICES.available
-best_device: Final = _DEVICES.best
-default_device: Final = _DEVICES.default
-failures: Final = _DEVICES.failures
-survey: Final = _DEVICES.survey
-sources: Final = _DEVICES.backends.sources
-register_backend: Final = _DEVICES.backends.register
-register_plugin: Final = _DEVICES.backends.register_plugin
-unregister_backend: Final = _DEVICES.unregister
-opened_devices: Final = _DEVICES.opened
-watch_devices: Final = _DEVICES.watch
-unwatch_devices: Final = _DEVICES.unwatch
+open_device: Final = DEVICES.open
+reopen_device: Final = DEVICES.reopen
+canonical: Final = DEVICES.canonical
+available_devices: Final = DEVICES.available
+best_device: Final = DEVICES.best
+default_device: Final = DEVICES.default
+failures: Final = DEVICES.failures
+sources: Final = DEVICES.backends.sources
+register_backend: Final = DEVICES.backends.register
+register_plugin: Final = DEVICES.backends.register_plugin
+unregister_backend: Final = DEVICES.unregister
+opened_devices: Final = DEVICES.opened
+watch_devices: Final = DEVICES.watch
+unwatch_devices: Final = DEVICES.unwatch

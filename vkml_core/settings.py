@@ -57,3 +57,12 @@ def _parse(values: tuple[str, ...]) -> Settings:
             for f in bad
         )
         raise ArgumentError("; ".join(wrong)) from None
+
+
+def excluded(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Give the backends of `VKML_EXCLUDE`, names with commas between them.
+
+    They are tried only where a device of theirs is named.
+    """
+    source = os.environ if environ is None else environ
+    return frozenset(filter(None, map(str.strip, source.get("VKML_EXCLUDE", "").split(","))))

@@ -10,8 +10,11 @@ from typing import Final
 from vkml_core.errors import ArgumentTypeError, IndexError_, ShapeError
 
 Shape = tuple[int, ...]
+"""The sizes of the dimensions."""
 MAX_RANK: Final = 4
+"""The most dimensions that a tensor may have."""
 MAX_ELEMENTS: Final = 2**40
+"""The most elements that a tensor may have; a device may hold fewer."""
 
 
 def to_int(value: object, what: str) -> int:

@@ -25,6 +25,7 @@ from vkml_core.profile import Dispatch, History, SubmissionProfile
 from vkml_core.shapes import Shape
 
 Kernel = Callable[..., Array]
+"""What computes an operation: `kernel(attrs, *arrays)` gives an array."""
 _HALF: Final = np.dtype(np.float16)
 _SINGLE: Final = np.dtype(np.float32)
 

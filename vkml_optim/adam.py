@@ -59,10 +59,12 @@ class Adam(Optimizer):
     """Adam; each operation below is rounded on its own, from left to right.
 
     g is the gradient (−g if maximize), t the number of the step, m and v start from 0:
+
         g = g + weight_decay · p, if it is not 0 (AdamW: p = p · (1 − lr · weight_decay))
         m = m + (g − m) · (1 − beta₁)
         v = beta₂ · v + (1 − beta₂) · g · g
         p = p − lr / (1 − beta₁ᵗ) · m / (√v / √(1 − beta₂ᵗ) + eps)
+
     t is state on the device ("step", float32), and so are the corrections, as −expm1(t · ln beta).
     Source: Kingma and Ba (2015), in PyTorch's form. PyTorch's amsgrad, foreach, capturable,
     differentiable and fused are not there; their neutral values are taken.

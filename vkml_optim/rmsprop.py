@@ -44,11 +44,13 @@ class RMSProp(Optimizer):
     """RMSProp; each operation below is rounded on its own, from left to right.
 
     g is the gradient (−g if maximize); a term in brackets is there only if its option is not 0:
+
         g = g [+ weight_decay · p]
         s = alpha · s + (1 − alpha) · g · g, s = 0 before the first step; v = s
         m = m + (g − m) · (1 − alpha) and v = s − m · m if centered
         p = p − lr · g / (√v + eps), or with momentum
         b = momentum · b + g / (√v + eps); p = p − lr · b
+
     Source: Tieleman and Hinton (2012), centered as in Graves (2013), in PyTorch's form. PyTorch's
     capturable, foreach and differentiable are not there; their neutral values are taken.
     """

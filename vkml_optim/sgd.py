@@ -36,9 +36,11 @@ class SGD(Optimizer):
     """Stochastic gradient descent; each operation below is rounded on its own.
 
     g is the gradient (−g if maximize); a term in brackets is there only if its option is not 0:
+
         d = g [+ weight_decay · p]
         b = momentum · b + d, b = 0 before the first step; d = b, or d + momentum · b if nesterov
         p = p − lr · d
+
     Source: Sutskever et al. (2013), in PyTorch's form. PyTorch's dampening, foreach,
     differentiable and fused are not there; their neutral values are taken.
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from vkml_conformance.atomic import WriteError
+from vkml_conformance.atomic import WriteError, whole
 from vkml_core.errors import ArgumentError
 
 FILES: Final = {
@@ -65,17 +64,9 @@ def create(folder: str | os.PathLike[str], name: str) -> list[str]:
     files, target = project(name), Path(folder).absolute()
     if os.path.lexists(target):
         raise WriteError(f"new-backend: {folder} exists; name a folder that does not exist yet")
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    expected = "a new folder in one that exists and that you may write to"
+    with whole(target, expected) as draft:
         _write(draft, files)
-        draft.rename(target)
-    except OSError as error:
-        raise WriteError(
-            f"new-backend: {folder} cannot be written ({error.strerror or error}); "
-            "expected a new folder in one that exists and that you may write to. Nothing was kept."
-        ) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return list(files)
 
 

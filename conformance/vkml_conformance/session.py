@@ -25,6 +25,7 @@ from vkml_conformance.supervise import Lane, supervise
 from vkml_conformance.worker import Request
 from vkml_core import plugins
 from vkml_core.backend import Level
+from vkml_core.choice import CPU
 from vkml_core.errors import ArgumentError
 
 CONTRACT: Final = 1
@@ -40,7 +41,7 @@ Told = Callable[[str, int, int, int, str], None]
 
 def installed() -> list[str]:
     """Name the backends that entry points offer, without importing them; the oracle first."""
-    return sorted(plugins.sources(), key=lambda name: (name != plugins.CPU, name))
+    return sorted(plugins.sources(), key=lambda name: (name != CPU, name))
 
 
 def run(
@@ -75,7 +76,7 @@ def run(
         }
         watch = _Watch(checks, stop_at_first, told, begin)
         # The oracle comes last: it is quick, so that no core waits long for another.
-        order = sorted(lanes, key=lambda target: target[0] == plugins.CPU)
+        order = sorted(lanes, key=lambda target: target[0] == CPU)
         every = [lane for target in order for lane in lanes[target]]
         supervise(every, jobs=jobs, limit=limit or LIMITS[selection.mode], heard=watch)
     digest = suite.digest(checks)

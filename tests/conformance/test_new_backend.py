@@ -7,9 +7,11 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from vkml_conformance import new_backend
@@ -137,6 +139,16 @@ def test_the_command_refuses(arguments: tuple[str, ...], said: str, tmp_path: Pa
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 2 and said in " ".join(done.stderr.split()), done.stderr
     assert list(tmp_path.iterdir()) == [tmp_path / "old"]
+
+
+@pytest.mark.parametrize("folder", ["with spaces & more", "$HOME", "é"])
+def test_what_is_told_to_do_next_can_be_pasted(folder: str, tmp_path: Path) -> None:
+    with chdir(tmp_path):
+        done = CliRunner().invoke(main, ["new-backend", "--name", "class", "--", f"./{folder}"])
+    assert done.exit_code == 0, done.output
+    (line,) = (line for line in done.output.splitlines() if "pip install" in line)
+    told = Path(shlex.split(line)[-1])
+    assert (tmp_path / told / "vkml_backend_class" / "backend.py").is_file()
 
 
 def test_the_shell_blocks_about_authoring_are_commands() -> None:

@@ -428,7 +428,9 @@ class Distribution:
     def entry_points(self) -> Any:
         if self.damaged:
             raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
-        found = [SimpleNamespace(name=n, load=lambda n=n: Fake(n, "cpu")) for n in self.names]
+        found = [
+            SimpleNamespace(name=n, value="", load=lambda n=n: Fake(n, "cpu")) for n in self.names
+        ]
         return SimpleNamespace(select=lambda group: found if group == "vkml.backends" else [])
 
 

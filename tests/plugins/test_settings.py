@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vkml_core.errors import ArgumentError
-from vkml_core.settings import Settings, settings
+from vkml_core.settings import Settings, excluded, settings
 
 
 def test_nothing_set_means_the_defaults() -> None:
@@ -63,3 +63,12 @@ def test_the_environment_is_read_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -
     assert settings().cpu_threads == 3
     monkeypatch.setenv("VKML_CPU_THREADS", "4")
     assert settings().cpu_threads == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("", set()), (" , ,", set()), ("a", {"a"}), (" a , b-c,a,", {"a", "b-c"}), ("A:1", {"A:1"})],
+)
+def test_what_is_excluded(text: str, names: set[str]) -> None:
+    assert excluded({"VKML_EXCLUDE": text}) == names
+    assert excluded({}) == frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -122,3 +123,22 @@ def test_the_default_device_is_not_replaced_silently(case: Missing) -> None:
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("vkml_core.errors.DeviceError: VKML_DEVICE=vulkan: ")
     assert all(text in last for text in made.told)
+
+
+@pytest.mark.skipif(not LOADS, reason="Vulkan's loader or binding is not installed")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a file that never ends to open is needed")
+def test_the_doctor_survives_a_loader_that_hangs(tmp_path: Path) -> None:
+    """It waits for a driver file that nobody writes, in native code; the time limit is told."""
+    environment = Environment(tmp_path)
+    environment.install(WHOLE)
+    file = tmp_path / "driver.json"
+    os.mkfifo(file)
+    variables = {"VK_DRIVER_FILES": str(file), "VK_ICD_FILENAMES": str(file)}
+    done = environment.run("-m", "vkml.cli", "doctor", "--limit", "1", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    reason, cure = done.stdout.partition("stopped at probe\n")[2].splitlines()[:2]
+    assert "did not come to an end within 1 s and was stopped" in reason
+    assert "vk.py, line " in reason and "VKML_EXCLUDE=vulkan" in cure
+    ask = "import vkml; print(*vkml.available_devices(), vkml.best_device()[0])"
+    excluded = environment.run("-c", ask, VKML_EXCLUDE="vulkan", **variables)
+    assert (excluded.stdout, excluded.stderr) == ("cpu cpu\n", "")

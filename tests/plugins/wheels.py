@@ -11,7 +11,7 @@ import sys
 import textwrap
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,17 +76,32 @@ class Environment:
         command = [sys.executable, "-m", "pip", "install", *options, *paths]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python there with other `VKML_*` variables unset."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("VKML_")}
+    def run(
+        self,
+        *arguments: str,
+        python: Path | str = sys.executable,
+        cwd: Path | None = None,
+        without: Sequence[str] = (),
+        other: Mapping[str, Any] | None = None,
+        **variables: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python there with other `VKML_*` variables unset, and those of `without`.
+
+        `other` goes on to `subprocess.run`.
+        """
+        dropped = ("VKML_", *without)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
         path = os.pathsep.join([str(self.site), str(ROOT)])
+        settings = {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", **variables}
         return subprocess.run(
-            [sys.executable, *arguments],
-            env={**kept, **variables, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+            [str(python), *arguments],
+            env={**kept, **settings},
+            cwd=cwd,
             capture_output=True,
             text=True,
-            encoding="utf-8",
+            encoding=settings["PYTHONIOENCODING"],
             timeout=120,
+            **(other or {}),
         )
 
     def answer(self, code: str, **variables: str) -> Any:

@@ -98,6 +98,23 @@ def test_a_cache_that_cannot_be_written_is_no_error(physical: Physical, tmp_path
     assert (tmp_path / "file").read_text() == "not a directory"
 
 
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user has no entry among the users."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    file = pipeline.cache_directory() / "some.cache"
+    assert pipeline.read_cache(file) == b""
+    with pytest.raises(OSError):
+        pipeline.write_cache(file, b"data")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert pipeline.cache_directory() == Path("/somewhere/vkml/vulkan")
+
+
 def test_writing_the_cache_leaves_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "cache.bin"
     pipeline.write_cache(file, b"one")

@@ -219,6 +219,8 @@ def test_a_division_that_spoils_what_follows_is_not_used(
     is_subnormal = (abs(others.wanted) < np.float32(2.0**-126)) & (others.wanted != 0)
     assert is_subnormal.sum() > 1000
     some()
+    alone = divide.probe()
+    monkeypatch.setattr(judge, "hardware_divide", lambda *_: alone.wanted)
     flushed = np.where(is_subnormal, np.copysign(np.float32(0), others.wanted), others.wanted)
     monkeypatch.setattr(judge, "divide_among_others", lambda *_: flushed)
     found = judge.judge(physical, tmp_path)
@@ -384,7 +386,11 @@ def test_a_directory_that_cannot_be_written_is_no_error(
 
     (tmp_path / "file").write_text("not a directory")
     _child(monkeypatch, _VERDICT)
-    assert verdict_of(physical, tmp_path / "file").tested == "today"
+    tested = verdict_of(physical, tmp_path / "file").tested
+    assert tested.startswith(
+        f"today, and at every start again, since {tmp_path / 'file'} cannot be"
+    )
+    assert tested.endswith("let XDG_CACHE_HOME name a folder that can")
 
 
 def test_open_runs_it_once_in_a_child(

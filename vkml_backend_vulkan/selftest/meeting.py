@@ -15,6 +15,11 @@ from vkml_backend_vulkan.pipeline import read_cache, write_cache
 from vkml_backend_vulkan.selftest.child import judged
 from vkml_backend_vulkan.selftest.verdict import Verdict
 
+_FORGOTTEN = (
+    "and at every start again, since {} cannot be written ({.strerror}): let XDG_CACHE_HOME name a "
+    "folder that can"
+)
+
 
 def verdict_of(physical: Physical, directory: Path) -> Verdict:
     """Give the verdict kept in the directory, or run the self-test and keep it.
@@ -28,8 +33,10 @@ def verdict_of(physical: Physical, directory: Path) -> Verdict:
         kept = Verdict.from_json(read_cache(file).decode())
         return replace(kept, tested=f"{kept.tested}, remembered in {file}")
     found = judged(physical, name, directory)
-    with suppress(OSError):
+    try:
         write_cache(file, found.to_json().encode())
+    except OSError as error:
+        return replace(found, tested=f"{found.tested}, {_FORGOTTEN.format(directory, error)}")
     return found
 
 

@@ -81,7 +81,7 @@ def _derive() -> None:
         if spec.kind is Kind.ELEMENTWISE and spec.attrs is None and spec.arity in _MAKERS:
             function = _MAKERS[spec.arity](spec)
             function.__name__ = function.__qualname__ = spec.name
-            function.__doc__ = f"{spec.doc} ({spec.form.value}.)"
+            function.__doc__ = f"{spec.doc[:-1]}; {spec.form.value}."
             function.__module__ = __name__
             public(name=spec.name)(function)
 

@@ -165,4 +165,5 @@ _RULES: Final[tuple[tuple[str, Callable[[OpSpec], bool]], ...]] = (
 )
 
 REGISTRY: Final = Registry()
+"""The rows of all operations, by name."""
 register: Final = REGISTRY.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -24,6 +25,7 @@ def new_backend(folder: Path, name: str) -> None:
     for file in create(folder, name):
         click.echo(f"  {folder / file}")
     click.echo(
-        f"\nNow: pip install -e {folder}\n     vkml-conformance run --backend {name}\n"
+        f"\nNow: pip install -e {shlex.quote(str(folder))}\n"
+        f"     vkml-conformance run --backend {name}\n"
         "docs/authoring-a-backend.md tells how it goes on."
     )

@@ -1,0 +1,1 @@
+"""Backends are tried in processes of their own: what crashes or hangs there harms nobody else."""
