@@ -6,7 +6,6 @@ Every broken wheel is installed in one environment, so that one run of the comma
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -313,25 +312,40 @@ def test_no_process_is_left_behind(how: str, sleeper: Environment, tmp_path: Pat
     until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     if how == "interrupted":
         command.send_signal(2)
-    command.stdout.close()  # the next line that is written finds nobody
-    assert command.wait(20) in (1, -2)
-    assert how == "interrupted" or command.stderr.read() == b""
+    else:
+        command.stdout.close()  # the next line that is written finds nobody
+    assert command.wait(20) == (130 if how == "interrupted" else 1)
+    assert command.stderr.read() == (b"Interrupted.\n" if how == "interrupted" else b"")
+    command.stdout.close()
     command.stderr.close()
     until(lambda: not any(runs(int(pid)) for pid in pids.read_text().split()))
 
 
-def test_it_takes_under_three_seconds(tmp_path: Path) -> None:
-    """All processes together, on one core: what a machine without other work takes at most."""
+COUNT = """
+import os, sys
+from pathlib import Path
+
+def count(event, arguments):
+    if event == "subprocess.Popen":
+        with Path({file!r}).open("a") as f:
+            f.write(f"{{arguments[1]}}\\n")
+
+sys.addaudithook(count)
+"""
+"""Writes down the command of each process that is started."""
+
+
+@pytest.mark.parametrize("command", ["doctor", "devices"])
+def test_each_backend_from_outside_costs_one_process(command: str, tmp_path: Path) -> None:
+    """Also the second time for Vulkan: a driver that was met is not tested again."""
     environment = Environment(tmp_path)
     environment.install(WHOLE, GOOD)
-    environment.run("-m", "vkml.cli", "doctor")  # a driver that is new is tested once
-    took = []
-    for command in ("doctor", "devices"):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert environment.run("-m", "vkml.cli", command).returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert max(took) < 3.0, took
+    environment.run("-m", "vkml.cli", command)
+    file = tmp_path / "started"
+    (environment.site / "sitecustomize.py").write_text(COUNT.format(file=str(file)))
+    assert environment.run("-m", "vkml.cli", command).returncode == 0
+    started = [x for x in file.read_text().splitlines() if "uname" not in x]  # Python's platform
+    assert len(started) == 2 and all("vkml_core.trials" in line for line in started), started
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "soon", "1e9"])
