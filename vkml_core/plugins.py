@@ -46,6 +46,7 @@ class Devices:
         self._failures: dict[str, Failure] = {}
         self._watching: list[Opened] = []
         self._telling = False
+        self._listed: dict[Source, list[str]] = {}
         self._lock = threading.RLock()
 
     def canonical(self, name: object) -> str:
@@ -199,18 +200,22 @@ class Devices:
         """Say what is available and what fails, for an error that is about neither of these.
 
         So nothing is imported here for it: backends that were not met yet are tried in processes
-        of their own, and where none can be started they are only named.
+        of their own, until they have worked once; where no process can be started they are only
+        named.
         """
         from vkml_core.trials.process import cannot_start
         from vkml_core.trials.running import Trials
 
         wanted, why_not = self._unasked(), cannot_start()
-        new = [source for source in self.strangers() if source in wanted]
+        strangers = [source for source in self.strangers() if source in wanted]
+        new = [source for source in strangers if source not in self._listed]
         with Trials([] if why_not else new, "list", _LISTING) as trials:
-            found = {s.name: trials.of(s.name) for s in new if s.name in trials}
-        here = {s.name: self.status(s).devices for s in wanted if s not in new}
-        devices = here | {name: trial.devices for name, trial in found.items()}
-        available = ", ".join(d for s in wanted for d in devices.get(s.name, ())) or "none"
+            found = {s: trials.of(s.name) for s in new if s.name in trials}
+        tried = {s: list(trial.devices) for s, trial in found.items()}
+        self._listed |= {s: names for s, names in tried.items() if not found[s].failures}
+        here = {s: list(self.status(s).devices) for s in wanted if s not in strangers}
+        devices = self._listed | tried | here
+        available = ", ".join(d for s in wanted for d in devices.get(s, ())) or "none"
         if why_not and new:
             available += f"; not tried, since {why_not}: {', '.join(s.name for s in new)}"
         failed = [f for trial in found.values() for f in trial.failures.values()]

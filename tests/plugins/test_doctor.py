@@ -6,6 +6,7 @@ Every broken wheel is installed in one environment, so that one run of the comma
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -346,6 +347,30 @@ def test_each_backend_from_outside_costs_one_process(command: str, tmp_path: Pat
     assert environment.run("-m", "vkml.cli", command).returncode == 0
     started = [x for x in file.read_text().splitlines() if "uname" not in x]  # Python's platform
     assert len(started) == 2 and all("vkml_core.trials" in line for line in started), started
+
+
+def test_wrong_names_cost_a_process_until_a_backend_has_worked(tmp_path: Path) -> None:
+    environment = Environment(tmp_path)
+    failing = Wheel("vkml-failing", {"failing": "vkml_gone"})
+    environment.install(VKML, GOOD, failing)
+    file = tmp_path / "started"
+    (environment.site / "sitecustomize.py").write_text(COUNT.format(file=str(file)))
+    environment.run("-c", WRONG_NAMES)
+    started = [x for x in file.read_text().splitlines() if "uname" not in x]
+    names = [re.findall(r"vkml-(good|failing)", line)[0] for line in started]
+    assert sorted(names) == ["failing"] * 3 + ["good"], names
+
+
+WRONG_NAMES = """
+from vkml_core.plugins import open_device
+for _ in range(3):
+    try:
+        open_device("gold")
+    except RuntimeError as error:
+        assert "available: cpu, good; what failed: failing" in str(error), error
+    else:
+        raise AssertionError
+"""
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "soon", "1e9"])

@@ -15,7 +15,7 @@ from vkml_core import plugins, runtime
 def forget() -> None:
     """Let go of the devices that the core opened: those that nobody else holds are closed."""
     runtime.clear_cache()
-    devices = plugins._DEVICES
+    devices = plugins.DEVICES
     devices._opened = {n: d for n, d in devices._opened.items() if not n.startswith("vulkan")}
     gc.collect()
 
@@ -35,7 +35,7 @@ def offered() -> Iterator[None]:
     """Offer the backend where it is not installed; afterwards its devices are closed."""
     from vkml_backend_vulkan.backend import backend
 
-    registered = "vulkan" not in plugins._DEVICES.backends.sources()
+    registered = "vulkan" not in plugins.DEVICES.backends.sources()
     if registered:
         plugins.register_backend(backend)
     try:

@@ -65,6 +65,15 @@ def matmul(attrs: Any, a: Array, b: Array) -> Array:
     return total
 
 
+def pad(attrs: Any, x: Array, value: Array) -> Array:
+    """Put a value before, after and between the elements."""
+    inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, attrs.interior, strict=True)]
+    sides = list(zip(attrs.low, inner, attrs.high, attrs.interior, strict=True))
+    out = np.full([low + n + high for low, n, high, _ in sides], value, x.dtype)
+    out[tuple(slice(low, low + n, i + 1) for low, n, _, i in sides)] = x
+    return out
+
+
 def cast(attrs: Any, x: Array) -> Array:
     """Convert: floats to integers truncate and saturate, NaN is 0 (rule 6)."""
     to = attrs.dtype.numpy
@@ -104,6 +113,7 @@ TABLE: dict[str, Kernel] = {
     "amax": amax,
     "matmul": matmul,
     "cat": lambda attrs, *arrays: np.concatenate(arrays, attrs.axis),
+    "pad": pad,
     "arange": lambda attrs, start, step: start + np.arange(attrs.length) * step,
     "contiguous": plain(np.array),
 }
