@@ -101,6 +101,19 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    for name in ("VKML_NUMBA_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    place = kept.folder.__wrapped__()
+    assert place.is_relative_to(os.devnull)
+    monkeypatch.setattr(kept, "folder", lambda: place)
+    works()
+
+
 def test_the_folder_is_named_by_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kernel, and the oracle's constants that are compiled into them."""
     read, seen = Path.read_bytes, []

@@ -27,16 +27,28 @@ _DIGEST: Final = hashlib.sha256().digest_size
 
 @cache
 def folder() -> Path:
-    """Give the folder of compiled functions: in VKML_NUMBA_CACHE, else the user's cache folder."""
+    """Give the folder of compiled functions: in VKML_NUMBA_CACHE, else the user's cache folder.
+
+    For a user without a home it is one that cannot be: nothing is found there, nothing kept.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     here = Path(__file__).parent
     sources = [*here.glob("*.py"), *(here / "kernels").glob("*.py")]
     constants = [p for place in elementary.__path__ for p in Path(place).glob("*.py")]
     for source in (*sorted(sources), *sorted(constants)):
         digest.update(source.read_bytes())
+    return _place() / digest.hexdigest()[:16]
+
+
+def _place() -> Path:
     chosen = os.environ.get("VKML_NUMBA_CACHE")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(chosen) if chosen else user / "vkml-numba") / digest.hexdigest()[:16]
+    if chosen:
+        return Path(chosen)
+    try:
+        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        user = Path(os.devnull)
+    return user / "vkml-numba"
 
 
 class Kept:
