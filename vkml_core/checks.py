@@ -49,12 +49,13 @@ def check_version(backend: Any, distribution: str) -> None:
     if major == API_VERSION[0]:
         return
     ours = ".".join(map(str, API_VERSION))
-    newer = "vkml" if major > API_VERSION[0] else distribution
+    newer = f"{distribution} (pip install -U {distribution})"
+    if major > API_VERSION[0]:  # by its name, pip would find a package of somebody else's
+        newer = "vkml, from where this one came"
     raise Refused(
         "version",
         f"the plug-in speaks backend API {major}.{minor}, this vkml speaks {ours}",
-        f"install a newer {newer} (pip install -U {newer}), "
-        f"or a {distribution} made for backend API {API_VERSION[0]}",
+        f"install a newer {newer}, or a {distribution} made for backend API {API_VERSION[0]}",
     )
 
 

@@ -72,12 +72,12 @@ CASES = {
     "newer API major": Case(
         f"{FULL}\nAPI_VERSION = (2, 5)",
         "version",
-        ("backend API 2.5", "speaks 1.2", "pip install -U vkml)"),
+        ("backend API 2.5", "speaks 1.2", "a newer vkml, from where this one came"),
     ),
     "older API major": Case(
         f"{FULL}\nAPI_VERSION = (0, 9)",
         "version",
-        ("backend API 0.9", "speaks 1.2", "pip install -U vkml-broken)"),
+        ("backend API 0.9", "speaks 1.2", "a newer vkml-broken (pip install -U vkml-broken)"),
     ),
     "malformed API version": Case(f"{FULL}\nAPI_VERSION = '1.0'", "version", ("'1.0'",)),
     "missing attributes": Case(
