@@ -1,6 +1,7 @@
 """Every message that docs/troubleshooting.md quotes is one that vkml gives: each is provoked."""
 
 import logging
+import logging.handlers
 import os
 import re
 import subprocess
@@ -134,15 +135,13 @@ def raised(call: Callable[[], object]) -> str:
 
 
 def logged(call: Callable[[], object]) -> list[str]:
-    told: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    handler = logging.handlers.BufferingHandler(1000)
     logging.getLogger("vkml").addHandler(handler)
     try:
         call()
     finally:
         logging.getLogger("vkml").removeHandler(handler)
-    return told
+    return [record.getMessage() for record in handler.buffer]
 
 
 def pattern(quoted: str) -> str:

@@ -10,6 +10,7 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from wheels import GOOD, ROOT, VKML, WHOLE, Environment, Wheel
@@ -80,7 +81,7 @@ def public() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-NOBODY = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+NOBODY: dict[str, Any] = {"user": "nobody", "group": "nogroup", "extra_groups": []}
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root becomes another user")
@@ -91,7 +92,7 @@ def test_another_user_than_root(public: Path) -> None:
     try:
         ask = (sys.executable, "-c", "import numpy, vkml_core")
         here = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run(ask, cwd="/", env=here, check=True, capture_output=True, **NOBODY)  # type: ignore[call-overload]
+        subprocess.run(ask, cwd="/", env=here, check=True, capture_output=True, **NOBODY)
     except (OSError, LookupError, subprocess.CalledProcessError) as error:
         pytest.skip(f"user nobody cannot run this Python from {sys.executable}: {error}")
     works(made.run(*DOCTOR, cwd=Path("/"), other=NOBODY, HOME="/nonexistent"))

@@ -49,7 +49,7 @@ def start(request: str) -> subprocess.Popen[bytes]:
 def _here() -> str:
     """Give the working directory; "" where it was removed."""
     with suppress(OSError):
-        return os.getcwd()  # noqa: PTH109
+        return str(Path.cwd())
     return ""
 
 
