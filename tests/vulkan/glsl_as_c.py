@@ -70,6 +70,32 @@ static double sigmoid(float x) {
     double p = exp(-fabs(double(x)));
     return x < 0 ? p / (1 + p) : 1 / (1 + p);
 }
+// Quotients as near to a midpoint of two floats as they can be, for every STEP-th odd divisor from the
+// one unit of the last place of the dividend times a power of two. `worst` is the inverse's error
+// in units of its last place.
+static void scan_quotients() {
+    double worst = 0;
+    unsigned long all = 0, open = 0, wrong = 0;
+    for (int i = (1 << 22) - 1; i >= 0; i -= STEP) {
+        uint d = (1u << 23) + 2 * i + 1, of_power = 1;
+        double inverse = inverse_of(float(d)), unit = ldexp(1.0, -47);
+        worst = fmax(worst, fabs(inverse - 1.0 / d) / unit);
+        for (int k = 1; k <= 25; k++) {  // 1/2^k modulo d
+            of_power = (of_power & 1u ? of_power + d : of_power) / 2;
+            uint tried[] = {of_power, of_power + d, d - of_power, 2 * d - of_power};
+            for (uint n : tried) {
+                if (k < 24 || n < 1u << 23 || n >= 1u << 24) continue;
+                float a = float(n), b = float(d);
+                uint bits = 0;
+                bool decided = quotient_of(floatBitsToUint(a), floatBitsToUint(b), bits);
+                all++;
+                open += !decided;
+                wrong += decided && bits != floatBitsToUint(a / b);
+            }
+        }
+    }
+    printf("div %.9g %lu %lu %lu\\n", worst, all, open, wrong);
+}
 int main() {
     fill_powers();
     scan("exp", 0, EXP_END, true, first_exp, [](float x) { return exp(double(x)); });
@@ -93,6 +119,10 @@ int main() {
         auto inverse = [](float x) { return 1 / sqrt(double(x)); };
         told_error = 0;
         scan("sqrt", 0x800000u, F32_INFINITY, false, first_sqrt, root);
+        scan_quotients();
+        auto one_over = [](float x) { return 1 / double(x); };
+        auto reciprocal = [](uint x, uint &bits) { return quotient_of(F32_ONE, x, bits); };
+        scan("reciprocal", 0x21800000u, 0x5d800000u, true, reciprocal, one_over);
         scan("rsqrt", 0x800000u, F32_INFINITY, false, first_rsqrt, inverse);
     }
 }
@@ -121,10 +151,13 @@ def _translated(name: str) -> str:
     return re.sub(r"(?<![\w.])(\d+\.\d+(e-?\d+)?)(?![\w.])", r"\1f", text)
 
 
-def _roots() -> str:
+def _quotients_and_roots() -> str:
     text = _translated("arith.glsl")
-    first, end = text.index("// A positive normal"), text.index("// m 2^23 = q^2 + r with 0")
-    return text[first:end]
+    between = (
+        ("// From 2^-60 to below", "// (Where a quotient is the driver's"),
+        ("// A positive normal", "// m 2^23 = q^2 + r with 0"),
+    )
+    return "".join(text[text.index(first) : text.index(end)] for first, end in between)
 
 
 def source() -> str:
@@ -137,7 +170,7 @@ def source() -> str:
     declared = "static float told_h, told_l, told_error;\n"
     names = (f"{name}_fast{part}.glsl" for name in ("exp", "log") for part in ("_table", ""))
     fast = "".join(map(_translated, names))
-    return _PRELUDE + declared + _translated("hardware.glsl") + pair + fast + _roots() + main
+    return _PRELUDE + declared + _translated("hardware.glsl") + pair + fast + _quotients_and_roots() + main
 
 
 def run(hardware: int, step: int) -> dict[str, Found]:

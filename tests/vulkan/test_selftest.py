@@ -101,7 +101,7 @@ def test_division_that_is_nearly_right_is_not_used(
 ) -> None:
     from vkml_backend_vulkan.selftest import judge
 
-    def corrected(device: object, probe: Probe) -> Any:
+    def corrected(device: object, probe: Probe, limits: object) -> Any:
         """A quotient from a reciprocal and one exact correction: a unit off in rare cases."""
         a, b = (x.astype(np.float64) for x in probe.operands)
         with np.errstate(all="ignore"):
@@ -113,21 +113,26 @@ def test_division_that_is_nearly_right_is_not_used(
         return np.where(ordinary, q, probe.wanted)
 
     some()
-    monkeypatch.setattr(judge, "hardware_divide", corrected)
+    monkeypatch.setattr(judge, "quotients", corrected)
+    monkeypatch.setattr(judge, "hardware_fma", lambda _, probe: probe.wanted)
     found = judge.judge(physical, tmp_path)
     assert not found.hardware_divide and "probe hardware divide of 0x" in found.divide_why
+    assert not found.hardware_fma and "probe hardware divide of 0x" in found.fma_why
 
 
-def test_both_divisions_give_the_same_bits(
+def test_all_divisions_give_the_same_bits(
     physical: Physical, device: VulkanDevice, verdict: Verdict
 ) -> None:
     from vkml_backend_vulkan.selftest import divide
-    from vkml_backend_vulkan.selftest.run import hardware_divide, run
+    from vkml_backend_vulkan.selftest.run import quotients, run
 
-    if not verdict.hardware_divide:
-        pytest.skip(f"{physical.name}: {verdict.divide_why}")
+    used = {"hardware_divide": verdict.hardware_divide, "hardware_fma": verdict.hardware_fma}
+    if not any(used.values()):
+        pytest.skip(f"{physical.name}: {verdict.divide_why}; {verdict.fma_why}")
     probe = divide.probe()
-    assert_same_bits(hardware_divide(device, probe), run(device, probe))
+    for name in (name for name, is_used in used.items() if is_used):
+        limits = replace(physical.limits, **{name: True})
+        assert_same_bits(quotients(device, probe, limits), run(device, probe))
 
 
 def test_the_lowering_uses_the_verdict(physical: Physical, verdict: Verdict) -> None:
@@ -201,6 +206,8 @@ def test_which_fma_is_used(
         _, *results = fuse._results(probe.operands[0])
         got = np.stack([fuse._bits(r) for r in results], axis=1)
     some()
+    monkeypatch.setattr(judge, "quotients", lambda _, probe, limits: probe.wanted)
+    monkeypatch.setattr(judge, "quotients_among_others", lambda _, probe, limits: probe.wanted)
     monkeypatch.setattr(judge, "hardware_fma", lambda *_: got)
     found = judge.judge(physical, tmp_path)
     assert found.hardware_fma == is_used
@@ -218,13 +225,18 @@ def test_a_division_that_spoils_what_follows_is_not_used(
     others = divide.among_others()
     is_subnormal = (abs(others.wanted) < np.float32(2.0**-126)) & (others.wanted != 0)
     assert is_subnormal.sum() > 1000
-    some()
-    alone = divide.probe()
-    monkeypatch.setattr(judge, "hardware_divide", lambda *_: alone.wanted)
     flushed = np.where(is_subnormal, np.copysign(np.float32(0), others.wanted), others.wanted)
-    monkeypatch.setattr(judge, "divide_among_others", lambda *_: flushed)
+    monkeypatch.setattr(judge, "quotients", lambda _, probe, limits: probe.wanted)
+    monkeypatch.setattr(judge, "hardware_fma", lambda _, probe: probe.wanted)
+    monkeypatch.setattr(judge, "quotients_among_others", lambda *_: flushed)
+    some()
     found = judge.judge(physical, tmp_path)
     assert not found.hardware_divide and "hardware divide among others" in found.divide_why
+    if found.level == "exact":
+        assert not found.hardware_fma and "hardware divide among others" in found.fma_why
+    some(lambda p: _wrong(p) if p.level == "exact" else p)
+    found = judge.judge(physical, tmp_path)  # of a device that flushes all subnormals
+    assert not found.hardware_divide and found.hardware_fma
 
 
 def test_quotients_are_as_hard_as_they_can_be() -> None:

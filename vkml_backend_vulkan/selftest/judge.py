@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
 from vkml_backend_vulkan.device import VulkanDevice
+from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.instance import Physical
 from vkml_backend_vulkan.kernels import shipped
 from vkml_backend_vulkan.selftest import divide, forms, fuse, kernels
 from vkml_backend_vulkan.selftest.probe import Probe
-from vkml_backend_vulkan.selftest.run import divide_among_others, hardware_divide, hardware_fma, run
+from vkml_backend_vulkan.selftest.run import (
+    hardware_fma,
+    quotients,
+    quotients_among_others,
+    run,
+)
 from vkml_backend_vulkan.selftest.verdict import Verdict, refusal
 from vkml_core.backend import Level
 
@@ -29,23 +36,37 @@ def judge(physical: Physical, cache: Path) -> Verdict:
     level, and whatever the driver's failures raise.
     """
     device = VulkanDevice(physical, shipped(), cache)
+    divides = replace(physical.limits, hardware_divide=True)
+    fuses = replace(physical.limits, hardware_fma=True)
     try:
         level, why = _level(device)
-        quotients, others, fused = divide.probe(), divide.among_others(), fuse.probe()
-        wrong = quotients.failure(hardware_divide(device, quotients))
-        wrong = wrong or others.failure(divide_among_others(device, others))
+        fused = fuse.probe()
+        wrong = _wrong_quotients(device, divides, "exact")
         twice = fused.failure(hardware_fma(device, fused))
+        twice = twice or _wrong_quotients(device, fuses, level)
     finally:
         device.close()
     return Verdict(
         level=level,
         why=why,
         hardware_divide=not wrong,
-        divide_why=wrong or f"correctly rounded in {len(quotients.wanted):,} hard cases",
+        divide_why=wrong or f"correctly rounded in {len(divide.probe().wanted):,} hard cases",
         hardware_fma=not twice,
         fma_why=twice or f"rounded once in {len(fused.wanted):,} hard cases",
         tested=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _wrong_quotients(device: VulkanDevice, limits: Limits, level: Level) -> str:
+    """Tell the first quotient that is wrong where the instructions that `limits` allow are used,
+    and the first wrong result of a kernel that goes on with quotients, if its device keeps
+    subnormal products at all.
+    """
+    alone, others = divide.probe(), divide.among_others()
+    wrong = alone.failure(quotients(device, alone, limits))
+    if level == "exact":
+        wrong = wrong or others.failure(quotients_among_others(device, others, limits))
+    return wrong
 
 
 def _level(device: VulkanDevice) -> tuple[Level, str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.device import VulkanDevice
-from vkml_backend_vulkan.dispatch import Dispatch, Pointer
+from vkml_backend_vulkan.dispatch import Dispatch, Limits, Pointer
 from vkml_backend_vulkan.lower import elementwise, fused
 from vkml_backend_vulkan.lower.layout import grid, local_size, pack
 from vkml_backend_vulkan.selftest.probe import Form, Kernel, Probe, Words
@@ -44,18 +44,16 @@ def run(device: VulkanDevice, probe: Probe, hardware: int = 0) -> Array:
     return _run(device, dispatch, [x], 4 * x.size).view(np.uint32).reshape(-1, 4)
 
 
-def hardware_divide(device: VulkanDevice, probe: Probe) -> Array:
-    """Give what the shipped division kernel computes by the device's own division."""
-    limits = replace(device.physical.limits, hardware_divide=True)
+def quotients(device: VulkanDevice, probe: Probe, limits: Limits) -> Array:
+    """Give what the shipped division kernel computes with the instructions that `limits` allow."""
     shape = probe.wanted.shape
     sources = [(Pointer(1 + i, 0), View.of(shape)) for i in range(2)]
     (dispatch,) = elementwise.launch("elementwise.div.f32", shape, _RESULT, sources, limits)
     return _run(device, dispatch, probe.operands, probe.wanted.nbytes).view(np.float32)
 
 
-def divide_among_others(device: VulkanDevice, probe: Probe) -> Array:
+def quotients_among_others(device: VulkanDevice, probe: Probe, limits: Limits) -> Array:
     """Give what a fused kernel computes that divides, multiplies and negates: −(g · ((a/b)/b))."""
-    limits = replace(device.physical.limits, hardware_divide=True)
     shape = probe.wanted.shape
     slots = [Slot(0, SlotKind.OUTPUT, shape, float32)]
     slots += [Slot(i, SlotKind.INPUT, shape, float32) for i in (1, 2, 3)]

@@ -1,8 +1,8 @@
 // float32 arithmetic on bits, correctly rounded. A NaN that a function f_… gives is the canonical
-// one. Those of first_… have any bits, for where a store makes them canonical.
+// one. Those of raw_… and first_… have any bits, for where a store makes them canonical.
 //
 // Sums and products are the device's own, which its self-test has found exact. Quotients and roots
-// have a first phase, which decides nearly all where the device's division or its fma is exact. The
+// have a first phase, which decides nearly all where the device's fma or its division is exact. The
 // second phases start from any estimate within a few units of the last place and are settled by
 // the sign and size of the integer remainder.
 #ifndef ARITH_GLSL
@@ -17,20 +17,24 @@ uint f_canonical(uint a) {
 // What a sum from +0 on gives, which is never -0: drivers take a sum with +0 for the other term.
 uint from_zero(uint a) { return a == F32_SIGN ? 0u : a; }
 
-uint f_add(uint a, uint b) {
+uint raw_add(uint a, uint b) {
     precise float sum = uintBitsToFloat(a) + uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(sum));
+    return floatBitsToUint(sum);
 }
 
-uint f_sub(uint a, uint b) {
+uint raw_sub(uint a, uint b) {
     precise float difference = uintBitsToFloat(a) - uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(difference));
+    return floatBitsToUint(difference);
 }
 
-uint f_mul(uint a, uint b) {
+uint raw_mul(uint a, uint b) {
     precise float product = uintBitsToFloat(a) * uintBitsToFloat(b);
-    return f_canonical(floatBitsToUint(product));
+    return floatBitsToUint(product);
 }
+
+uint f_add(uint a, uint b) { return f_canonical(raw_add(a, b)); }
+uint f_sub(uint a, uint b) { return f_canonical(raw_sub(a, b)); }
+uint f_mul(uint a, uint b) { return f_canonical(raw_mul(a, b)); }
 
 // The float32 nearest to 2^exponent q/2^23 for q in [2^23, 2^24) and the fraction that q lacks:
 // whether it reaches a half, and whether it is neither 0 nor a half.
@@ -44,7 +48,7 @@ uint f_divide_sizes(uint sign, uint a, uint b) {
     Scaled sa = scaled_from_f32(a), sb = scaled_from_f32(b);
     uint ma = sa.m.y >> 8u, mb = sb.m.y >> 8u;
     bool less = ma < mb;
-    precise float estimate = float(ma) / float(mb);
+    precise float estimate = float(ma) * near_inverse(float(mb));
     precise float scaled = estimate * (less ? 16777216.0 : 8388608.0);
     uint q = uint(scaled);
     uint r = (ma << (less ? 24u : 23u)) - q * mb;
@@ -54,11 +58,44 @@ uint f_divide_sizes(uint sign, uint a, uint b) {
     return f_round_quotient(sign, exponent, q, 2u * r >= mb, r != 0u && 2u * r != mb);
 }
 
+// From 2^-60 to below 2^60, of either sign. (Twice the bits have no sign.)
+bool is_ordinary(uint x) { return 2u * x - 0x43000000u < 0x78000000u; }
+
+const float ABOVE_ONE = 1.00000011920928955078125;  // the next float
+
+// 1/d to within 0.50000006 units of the last place, for ordinary d > 0: Newton's iteration, the
+// first step to the third order. The step before the last one ends a little above 1/d. (From below,
+// the last one would not round up the inverse of a significand of ones.)
+float inverse_of(float d) {
+    float y = uintBitsToFloat(0x7ef311c3u - floatBitsToUint(d));
+    float lacking = multiply_add(-d, y, 1.0);
+    y = multiply_add(multiply_add(lacking, lacking, lacking), y, y);
+    y = multiply_add(y, multiply_add(-d, y, ABOVE_ONE), y);
+    return multiply_add(y, multiply_add(-d, y, 1.0), y);
+}
+
+// n/d by the inverse and two corrections. The first leaves at most 0.5000003 units, so that the
+// second may be wrong only where n/d comes to a midpoint by 1/2d of a unit, d being the integer of
+// its 24 bits: tests/vulkan/glsl_as_c.py tries all of these.
+bool quotient_of(uint a, uint b, out uint bits) {
+    uint sign = b & F32_SIGN, n = a ^ sign, d = b ^ sign;
+    float dividend = uintBitsToFloat(n), divisor = uintBitsToFloat(d);
+    float inverse = inverse_of(divisor), q = dividend * inverse;
+    for (int i = 0; i < 2; i++) {
+        float excess = multiply_add(divisor, q, -dividend);  // +0 where nothing is left
+        q = multiply_add(-excess, inverse, q);
+    }
+    bits = floatBitsToUint(q);
+    return both(is_ordinary(d), any(bvec2(is_ordinary(n), 2u * n == 0u)));
+}
+
+// (Where a quotient is the driver's, its bits are looked at: NVIDIA's else flushes products of it.)
 bool first_div(uint a, uint b, out uint bits) {
     bits = 0u;
+    if ((HARDWARE & FUSES) != 0u) return quotient_of(a, b, bits);
     if ((HARDWARE & DIVIDES) == 0u) return false;
     precise float quotient = uintBitsToFloat(a) / uintBitsToFloat(b);
-    bits = floatBitsToUint(quotient);
+    bits = f_canonical(floatBitsToUint(quotient));
     return true;
 }
 bool first_reciprocal(uint a, out uint bits) { return first_div(F32_ONE, a, bits); }
@@ -76,7 +113,7 @@ uint second_reciprocal(uint a) { return second_div(F32_ONE, a); }
 
 uint f_div(uint a, uint b) {
     uint bits;
-    return first_div(a, b, bits) ? f_canonical(bits) : second_div(a, b);
+    return first_div(a, b, bits) ? bits : second_div(a, b);
 }
 
 uint f_recip(uint a) { return f_div(F32_ONE, a); }

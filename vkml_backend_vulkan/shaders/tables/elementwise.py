@@ -27,9 +27,9 @@ _ARITHMETIC: Final[dict[str, Row]] = {
     "ceil": {"f": "f32_ceil(a)"},
     "round": {"f": "f32_round(a)"},
     "trunc": {"f": "f32_trunc(a)"},
-    "add": {"f": "f_add(a, b)", "i32": "a + b", "i64": "i64_add(a, b)"},
-    "sub": {"f": "f_sub(a, b)", "i32": "a - b", "i64": "i64_sub(a, b)"},
-    "mul": {"f": "f_mul(a, b)", "i32": "a * b", "i64": "i64_mul(a, b)"},
+    "add": {"f": "raw_add(a, b)", "i32": "a + b", "i64": "i64_add(a, b)"},
+    "sub": {"f": "raw_sub(a, b)", "i32": "a - b", "i64": "i64_sub(a, b)"},
+    "mul": {"f": "raw_mul(a, b)", "i32": "a * b", "i64": "i64_mul(a, b)"},
     "div": {"f": "f_div(a, b)"},
     "maximum": {
         "f": "f32_maximum(a, b)",

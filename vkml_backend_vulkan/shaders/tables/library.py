@@ -14,9 +14,6 @@ _TURN: Final = "{0} = {0}.yzwx;"
 """An element at a number known only when the kernel runs would be read from memory."""
 LONG: Final = frozenset({*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"})
 """Long functions: a loop over the four elements holds their code once."""
-_FIRST: Final = frozenset(elementwise.SECOND) - {"div", "reciprocal"}
-"""Those whose first phases are for four elements side by side. (Where quotients of an NVIDIA device
-were, and no bits looked at between them and a product, that product lost its subnormals.)"""
 
 
 def call_name(op: str, source: str, result: str) -> str:
@@ -78,9 +75,7 @@ def _of_parts(name: str, operands: tuple[str, ...]) -> str:
 def _in_turn(op: str, call: str, letters: str, result: str) -> str:
     """A loop over the four; where there is a first phase, over what that leaves open."""
     first, places = "", "xyzw"
-    second = call
-    if op in _FIRST:
-        second = elementwise.SECOND[op]
+    if op in elementwise.SECOND:
         calls = (
             f"d.{p} = first_{op}({', '.join(f'{x}.{p}' for x in letters)}, r.{p});" for p in places
         )
@@ -91,7 +86,7 @@ def _in_turn(op: str, call: str, letters: str, result: str) -> str:
     return (
         f"{{ uvec4 r = uvec4(0u); bvec4 d = bvec4(false); {first}\n"
         f"  if (!all(d)) {{ {given}{_FOUR} {{\n"
-        f"    if (!d.x) r.x = {second}({parts}); {turns} }} }}\n"
+        f"    if (!d.x) r.x = {elementwise.SECOND.get(op, call)}({parts}); {turns} }} }}\n"
         f"  return stored_{result}(r); }}\n"
     )
 
