@@ -70,9 +70,9 @@ static double sigmoid(float x) {
     double p = exp(-fabs(double(x)));
     return x < 0 ? p / (1 + p) : 1 / (1 + p);
 }
-// Quotients as near to a midpoint of two floats as they can be, for every STEP-th odd divisor from the
-// one unit of the last place of the dividend times a power of two. `worst` is the inverse's error
-// in units of its last place.
+// Quotients as near to a midpoint of two floats as they can be, by one unit of the last place of
+// the dividend times a power of two, for every STEP-th odd divisor from the largest one down.
+// `worst` is the inverse's error in units of its last place.
 static void scan_quotients() {
     double worst = 0;
     unsigned long all = 0, open = 0, wrong = 0;
@@ -170,7 +170,15 @@ def source() -> str:
     declared = "static float told_h, told_l, told_error;\n"
     names = (f"{name}_fast{part}.glsl" for name in ("exp", "log") for part in ("_table", ""))
     fast = "".join(map(_translated, names))
-    return _PRELUDE + declared + _translated("hardware.glsl") + pair + fast + _quotients_and_roots() + main
+    return (
+        _PRELUDE
+        + declared
+        + _translated("hardware.glsl")
+        + pair
+        + fast
+        + _quotients_and_roots()
+        + main
+    )
 
 
 def run(hardware: int, step: int) -> dict[str, Found]:

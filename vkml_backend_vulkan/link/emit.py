@@ -9,6 +9,7 @@ from vkml_backend_vulkan.link.linker import Body, Linker
 from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
 from vkml_backend_vulkan.link.unit import LIBRARY, shipped
+from vkml_backend_vulkan.shaders.tables.library import is_settled
 
 FRAME: Final = "fused.elementwise"
 _ENDLESS: Final = 2**31 - 1
@@ -62,7 +63,8 @@ class _Writer:
             results.append(body.call(f"quad_{call.function}", *given))
         for k, store in enumerate(program.stores):
             target = body.call("push_address", body.number(k))
-            body.call(f"store_quad_{store.token}", target, first, left, results[store.call])
+            kind = "settled" if is_settled(program.calls[store.call].function) else "quad"
+            body.call(f"store_{kind}_{store.token}", target, first, left, results[store.call])
         body.end()
 
 

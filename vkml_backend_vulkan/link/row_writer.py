@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from vkml_backend_vulkan.link.linker import Body
 from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import Apply
-from vkml_backend_vulkan.shaders.tables.library import LONG, RESULTS
+from vkml_backend_vulkan.shaders.tables.library import LONG, RESULTS, is_settled
 
 if TYPE_CHECKING:
     from vkml_backend_vulkan.link.rows import Rows, Source, Store
@@ -25,6 +25,8 @@ class _Value:
     token: str
     quads: tuple[int, ...] = ()
     one: int | None = None
+    is_settled: bool = False
+    """It is a float32 whose NaN is the canonical one."""
 
 
 class Writer:
@@ -77,15 +79,16 @@ class Writer:
     def _load(self, source: Source) -> _Value:
         call, number, token = self._body.call, self._body.number, source.token
         start = call("row_start", self._at, self._stride(source), number(source.offset))
-        address = self._address(source.address)
+        address, settled = self._address(source.address), token == "f32"
         if source.form == "r":
-            return _Value(token, one=call(f"load1_{token}", address, start))
+            return _Value(token, (), call(f"load1_{token}", address, start), settled)
         place, load, more = {
             "q": ("row_quad", f"load_quad_{token}", (number(4),)),
             "e": ("row_four", f"load_at_{token}", ()),
         }[source.form]
         places = [call(place, start, k, self._n) for k in self._ks]
-        return _Value(token, tuple(call(load, address, at, *more) for at in places))
+        quads = tuple(call(load, address, at, *more) for at in places)
+        return _Value(token, quads, None, settled)
 
     def _stride(self, source: Source) -> int:
         if source.stride == "n":
@@ -103,6 +106,8 @@ class Writer:
             self._body.call(f"row_store_one_{token}", *where, value.one)
             return
         function = {"q": "row_store_quad", "e": "row_store_each"}[store.form]
+        if store.form == "q" and value.is_settled:
+            function = "row_store_settled"
         self._each(
             lambda k, q: self._body.call(f"{function}_{token}", *where, k, self._n, q), value
         )
@@ -111,17 +116,19 @@ class Writer:
         name, _, rest = call.function.partition("_")
         if name == "row":
             return self._of_rows(call, rest.split("_"), given)
-        token = RESULTS[call.function]
+        token, settled = RESULTS[call.function], is_settled(call.function)
         if any(value.one is None for value in given):
             parts = zip(*(self._quads(value) for value in given), strict=True)
             quads = (self._body.call(f"quad_{call.function}", *part) for part in parts)
-            return _Value(token, tuple(quads))
+            return _Value(token, tuple(quads), None, settled)
         ones = [value.one for value in given if value.one is not None]
         if call.function.rsplit("_", 1)[0] in LONG:
             self._once += 1
             turn = self._body.number(self._once)
-            return _Value(token, one=self._body.call(f"once_{call.function}", turn, *ones))
-        return _Value(token, one=self._body.call(f"call_{call.function}", *ones))
+            done = self._body.call(f"once_{call.function}", turn, *ones)
+        else:
+            done = self._body.call(f"call_{call.function}", *ones)
+        return _Value(token, (), done, settled)
 
     def _of_rows(self, call: Apply, words: Sequence[str], given: Sequence[_Value]) -> _Value:
         """Reduce, pick or put: `words` are the operation and tokens."""
@@ -145,9 +152,12 @@ class Writer:
             self._each(self._share, value)
             return self._body.call(function)
         name = function.removeprefix("row_")
-        first, *others = self._each(
-            lambda k, q: self._body.call(f"row_key_{name}", k, self._n, q), value
+        key = (
+            f"row_key_settled_{name}"
+            if value.is_settled and name == "amax_f32"
+            else f"row_key_{name}"
         )
+        first, *others = self._each(lambda k, q: self._body.call(key, k, self._n, q), value)
         for other in others:
             first = self._body.call(f"row_both_{name}", first, other)
         return self._body.call(function, first)

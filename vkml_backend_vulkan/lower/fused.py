@@ -8,7 +8,7 @@ from typing import Final
 
 from vkml_backend_vulkan.dispatch import PUSH_BYTES, Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.link.program import FAR, Access, Apply, Program, Store
-from vkml_backend_vulkan.lower.layout import Strides, collapse, grid, local_size, pack, token
+from vkml_backend_vulkan.lower.layout import Strides, collapse, grid, local_size, pack, token, turns
 from vkml_backend_vulkan.lower.split import ending, needed
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_backend_vulkan.shaders.tables import elementwise
@@ -66,9 +66,10 @@ def lower(work: Work, slots: Sequence[Slot], limits: Limits) -> Lowered:
     if not count:
         return Lowered(())
     program, pointers, numbers = describe(work, slots)
-    groups = grid(-(-count // QUAD), local, limits)
+    repeat = turns(count // (QUAD * local), work.calls)
+    groups = grid(-(-count // (QUAD * repeat)), local, limits)
     given = *(Pointer(slot, 0) for slot, _ in work.writes), *pointers
-    constants = local, limits.hardware
+    constants = local, limits.hardware, repeat
     return Lowered((Dispatch(program.name, groups, given, pack(count, *numbers), constants),))
 
 

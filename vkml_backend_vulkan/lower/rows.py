@@ -16,7 +16,7 @@ from vkml_backend_vulkan.lower.choice import decision
 from vkml_backend_vulkan.lower.epilogue import Addresses, number
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
 from vkml_backend_vulkan.lower.indexing import check
-from vkml_backend_vulkan.lower.layout import LOCAL, pack, spread, token
+from vkml_backend_vulkan.lower.layout import LOCAL, pack, spread, token, turns
 from vkml_backend_vulkan.lower.row_forms import Form
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_backend_vulkan.shaders.tables.library import LONG
@@ -39,6 +39,7 @@ FEW: Final = 1 << 15
 elements in short rows are held by as many invocations as can be."""
 _WORD_BYTES: Final = 4
 _LANES: Final = 32
+_PARTS: Final = 8
 _CHUNK: Final = 1024
 
 
@@ -77,12 +78,14 @@ def lower(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> Lowe
     width, quads = held(form.n, form.rows)
     local = max(width, min(LOCAL if form.rows * width > FEW else _LANES, limits.invocations))
     errors = (Pointer(ERRORS, 0),) if made.program.fails else ()
+    groups, full = -(-form.rows // (local // width)), int(form.n == QUAD * quads * width)
+    repeat = turns(groups, work.calls)
     dispatch = Dispatch(
         made.program.name,
-        spread(-(-form.rows // (local // width)), limits),
+        spread(-(-groups // repeat), limits),
         (*made.pointers, *errors),
         pack(form.rows, form.n, *made.strides),
-        (local, limits.hardware, width, quads),
+        (local, limits.hardware, width, quads, full, repeat),
     )
     checks = _checks(work, form, slots, limits)
     return Lowered((*checks, dispatch), decision=_why(work, form, local, limits))
@@ -111,8 +114,10 @@ def _shared(local: int, width: int, quads: int) -> int:
     """Count the bytes of the shared arrays of rows.glsl, used or not."""
     room = QUAD * quads * width
     chunks = -(-room // _CHUNK)
-    sums = _LANES * chunks if room > _LANES else 1
-    return _WORD_BYTES * (local * (QUAD * quads + 1) + local // width * (sums + chunks + 2))
+    adds = room > _LANES
+    rows, sums = local // width, _LANES * chunks if adds else 1
+    parts = rows * _PARTS * chunks if adds else QUAD
+    return _WORD_BYTES * (local * (QUAD * quads + 1) + rows * (sums + chunks + 2) + parts)
 
 
 def _indices(work: Work, form: Form) -> Iterator[tuple[int, int]]:

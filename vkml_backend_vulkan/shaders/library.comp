@@ -98,6 +98,12 @@ LOADS(i32)
 LOADS(i64)
 LOADS(b8)
 
+// What is canonical already.
+void store_settled_f32(const uvec2 p, const uint first, const uint left, const uvec4 q)
+{
+    U32x4(p).v[first >> 2] = q;
+}
+
 // One element at a time, for what follows a head. Only whole words are stored.
 #define LOAD_ONE(T) One_##T load1_##T(const uvec2 p, const uint at) { return load_##T(p, int(at)); }
 LOAD_ONE(f32)

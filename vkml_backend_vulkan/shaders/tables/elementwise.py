@@ -114,6 +114,8 @@ SECOND: Final = {op: f"f_{op}" for op in TABULATED} | {
     op: f"second_{op}" for op in ("div", "reciprocal", "sqrt", "rsqrt")
 }
 """The second phases of functions that have a first one, first_…, here or in arith.glsl."""
+SETTLED: Final = FILED | frozenset(SECOND)
+"""Operations on floats whose NaN is the canonical one, whatever NaN they are given."""
 _ELEMENTARY: Final[dict[str, Row]] = {
     "sqrt": {"f": "f_sqrt(a)"},
     "rsqrt": {"f": "f_rsqrt(a)"},

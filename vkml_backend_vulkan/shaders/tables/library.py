@@ -21,6 +21,12 @@ def call_name(op: str, source: str, result: str) -> str:
     return f"cast_{source}_{result}" if op == "cast" else f"{op}_{source}"
 
 
+def is_settled(function: str) -> bool:
+    """Whether what a function gives can be stored as it is: a float32 whose NaN is canonical."""
+    op, _, token = function.rpartition("_")
+    return token == "f32" and op in elementwise.SETTLED
+
+
 def _functions() -> Iterator[str]:
     """Give the GLSL of each operation and dtype that cannot fail."""
     for op, operands, result, expression in elementwise.expressions():
