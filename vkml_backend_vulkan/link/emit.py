@@ -34,8 +34,10 @@ def module(name: str) -> bytes:
     hooks = {
         "hook_prepare": lambda body: prepare(body, program.calls),
         "hook_count": writer.count,
-        "hook_quad": writer.quad,
+        "hook_quad": writer.quads,
     }
+    if program.is_tabulated:
+        hooks["hook_two"] = writer.quads
     return Linker((shipped(FRAME), shipped(LIBRARY)), hooks).module()
 
 
@@ -49,23 +51,32 @@ class _Writer:
         """Give the number of results."""
         body.end(body.call("push_word", body.number(self._program.count_word)))
 
-    def quad(self, body: Body) -> None:
-        """Load four elements of each operand, call the functions and store what is kept."""
-        program = self._program
-        first, left = body.parameters
-        places = _Places(program, body, first)
-        operands = [
-            _load(program, body, k, places, (first, left)) for k in range(len(program.operands))
-        ]
+    def quads(self, body: Body) -> None:
+        """Load four elements of each operand at each place, call the functions and store what is
+        kept. Of several places, all is loaded first.
+        """
+        program, given = self._program, body.parameters
+        places = list(zip(given[::2], given[1::2], strict=True))
+        loaded = [self._operands(body, at) for at in places]
+        done = [self._results(body, operands) for operands in loaded]
+        for at, results in zip(places, done, strict=True):
+            for k, store in enumerate(program.stores):
+                kind = "settled" if is_settled(program.calls[store.call].function) else "quad"
+                target = body.call("push_address", body.number(k))
+                body.call(f"store_{kind}_{store.token}", target, *at, results[store.call])
+        body.end()
+
+    def _operands(self, body: Body, at: tuple[int, int]) -> list[int]:
+        places = _Places(self._program, body, at[0])
+        count = len(self._program.operands)
+        return [_load(self._program, body, k, places, at) for k in range(count)]
+
+    def _results(self, body: Body, operands: list[int]) -> list[int]:
         results: list[int] = []
-        for call in program.calls:
+        for call in self._program.calls:
             given = [operands[a] if a >= 0 else results[~a] for a in call.args]
             results.append(body.call(f"quad_{call.function}", *given))
-        for k, store in enumerate(program.stores):
-            target = body.call("push_address", body.number(k))
-            kind = "settled" if is_settled(program.calls[store.call].function) else "quad"
-            body.call(f"store_{kind}_{store.token}", target, first, left, results[store.call])
-        body.end()
+        return results
 
 
 def _load(program: Program, body: Body, k: int, places: _Places, at: tuple[int, int]) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from vkml_backend_vulkan.shaders.tables.elementwise import TABULATED
+
 PREFIX: Final = "fused:"
 FAR: Final = "w"
 """Instead of a digit: the offset is a word of the push constants."""
@@ -83,6 +85,11 @@ class Program:
     def count_word(self) -> int:
         """Where the push constants have the number of results: after the addresses."""
         return 2 * (len(self.stores) + len(self.operands))
+
+    @property
+    def is_tabulated(self) -> bool:
+        """Whether a function reads a table in shared memory."""
+        return any(call.function.rsplit("_", 1)[0] in TABULATED for call in self.calls)
 
     @property
     def words(self) -> int:

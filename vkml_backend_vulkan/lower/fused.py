@@ -8,7 +8,7 @@ from typing import Final
 
 from vkml_backend_vulkan.dispatch import PUSH_BYTES, Dispatch, Limits, Lowered, Pointer
 from vkml_backend_vulkan.link.program import FAR, Access, Apply, Program, Store
-from vkml_backend_vulkan.lower.layout import Strides, collapse, grid, local_size, pack, token, turns
+from vkml_backend_vulkan.lower.layout import Strides, collapse, grid, local_size, pack, token
 from vkml_backend_vulkan.lower.split import ending, needed
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_backend_vulkan.shaders.tables import elementwise
@@ -18,6 +18,8 @@ from vkml_core.plan import Call, Operand, Slot, Step
 from vkml_core.shapes import MAX_RANK, Shape, View, size
 
 QUAD: Final = 4
+MANY: Final = 1 << 22
+"""Elements from which an invocation may have eight of them: enough are left for any device."""
 MOST_LONG: Final = 4
 """Long functions in one kernel: drivers put the code of each where it is called."""
 _WORDS: Final = PUSH_BYTES // 4
@@ -66,10 +68,10 @@ def lower(work: Work, slots: Sequence[Slot], limits: Limits) -> Lowered:
     if not count:
         return Lowered(())
     program, pointers, numbers = describe(work, slots)
-    repeat = turns(count // (QUAD * local), work.calls)
-    groups = grid(-(-count // (QUAD * repeat)), local, limits)
+    twice = program.is_tabulated and count >= MANY
+    groups = grid(-(-count // (QUAD * (1 + twice))), local, limits)
     given = *(Pointer(slot, 0) for slot, _ in work.writes), *pointers
-    constants = local, limits.hardware, repeat
+    constants = local, limits.hardware, int(twice)
     return Lowered((Dispatch(program.name, groups, given, pack(count, *numbers), constants),))
 
 
