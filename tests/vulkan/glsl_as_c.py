@@ -38,6 +38,9 @@ static uint gl_LocalInvocationIndex = 0;
 static void barrier() {}
 const uint F32_SIGN = 0x80000000u, F32_INFINITY = 0x7f800000u, F32_ONE = 0x3f800000u;
 const uint TANH_TINY = 0x39800000u, TANH_HUGE = 0x41800000u;
+// Instead of the integers.
+const uint OPEN = 0xffffffffu;
+static uint f_exp(uint) { return OPEN; }
 const uint LOG1P_TINY = 0x32800000u, LOG1P_FAR = 0x5f000000u;
 """
 _MAIN: Final = """
@@ -99,6 +102,8 @@ static void scan_quotients() {
 int main() {
     fill_powers();
     scan("exp", 0, EXP_END, true, first_exp, [](float x) { return exp(double(x)); });
+    auto finer = [](uint x, uint &bits) { bits = second_exp(x); return bits != OPEN; };
+    scan("exp_finer", 0, EXP_END, true, finer, [](float x) { return exp(double(x)); });
     scan("exp2", 0, EXP2_END, true, first_exp2, [](float x) { return exp2(double(x)); });
     scan("sigmoid", 0, SIGMOID_END, true, first_sigmoid, sigmoid);
     scan("tanh", TANH_TINY, TANH_HUGE, false, first_tanh, [](float x) { return tanh(double(x)); });

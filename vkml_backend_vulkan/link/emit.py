@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vkml_backend_vulkan.link import epilogue, rows
+from vkml_backend_vulkan.link.apply import Quads, apply_quads
 from vkml_backend_vulkan.link.linker import Body, Linker
 from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
@@ -57,13 +58,13 @@ class _Writer:
         """
         program, given = self._program, body.parameters
         places = list(zip(given[::2], given[1::2], strict=True))
-        loaded = [self._operands(body, at) for at in places]
-        done = [self._results(body, operands) for operands in loaded]
-        for at, results in zip(places, done, strict=True):
-            for k, store in enumerate(program.stores):
-                kind = "settled" if is_settled(program.calls[store.call].function) else "quad"
+        operands = zip(*(self._operands(body, at) for at in places), strict=True)
+        results = self._results(body, list(operands))
+        for k, store in enumerate(program.stores):
+            kind = "settled" if is_settled(program.calls[store.call].function) else "quad"
+            for at, quad in zip(places, results[store.call], strict=True):
                 target = body.call("push_address", body.number(k))
-                body.call(f"store_{kind}_{store.token}", target, *at, results[store.call])
+                body.call(f"store_{kind}_{store.token}", target, *at, quad)
         body.end()
 
     def _operands(self, body: Body, at: tuple[int, int]) -> list[int]:
@@ -71,11 +72,11 @@ class _Writer:
         count = len(self._program.operands)
         return [_load(self._program, body, k, places, at) for k in range(count)]
 
-    def _results(self, body: Body, operands: list[int]) -> list[int]:
-        results: list[int] = []
+    def _results(self, body: Body, operands: list[Quads]) -> list[Quads]:
+        results: list[Quads] = []
         for call in self._program.calls:
             given = [operands[a] if a >= 0 else results[~a] for a in call.args]
-            results.append(body.call(f"quad_{call.function}", *given))
+            results.append(apply_quads(body, call.function, given))
         return results
 
 

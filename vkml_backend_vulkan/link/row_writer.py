@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vkml_backend_vulkan.link.apply import apply_quads
 from vkml_backend_vulkan.link.linker import Body
 from vkml_backend_vulkan.link.prepare import prepare
 from vkml_backend_vulkan.link.program import Apply
@@ -118,9 +119,8 @@ class Writer:
             return self._of_rows(call, rest.split("_"), given)
         token, settled = RESULTS[call.function], is_settled(call.function)
         if any(value.one is None for value in given):
-            parts = zip(*(self._quads(value) for value in given), strict=True)
-            quads = (self._body.call(f"quad_{call.function}", *part) for part in parts)
-            return _Value(token, tuple(quads), None, settled)
+            quads = apply_quads(self._body, call.function, [self._quads(v) for v in given])
+            return _Value(token, quads, None, settled)
         ones = [value.one for value in given if value.one is not None]
         if call.function.rsplit("_", 1)[0] in LONG:
             self._once += 1

@@ -68,11 +68,18 @@ def lower(work: Work, slots: Sequence[Slot], limits: Limits) -> Lowered:
     if not count:
         return Lowered(())
     program, pointers, numbers = describe(work, slots)
-    twice = program.is_tabulated and count >= MANY
+    twice = is_double(work)
     groups = grid(-(-count // (QUAD * (1 + twice))), local, limits)
     given = *(Pointer(slot, 0) for slot, _ in work.writes), *pointers
     constants = local, limits.hardware, int(twice)
     return Lowered((Dispatch(program.name, groups, given, pack(count, *numbers), constants),))
+
+
+def is_double(work: Work) -> bool:
+    """Whether an invocation has eight elements: of functions that read a table, where enough
+    invocations are left.
+    """
+    return size(work.shape) >= MANY and any(c.op in elementwise.TABULATED for c in work.calls)
 
 
 def fits(work: Work, slots: Sequence[Slot]) -> bool:

@@ -51,6 +51,13 @@ Quad_i64 quad(const uvec2 a, const uvec2 b, const uvec2 c, const uvec2 d)
     return Quad_i64(uvec4(a.x, b.x, c.x, d.x), uvec4(a.y, b.y, c.y, d.y));
 }
 
+// Two quads, for long functions: a loop over the eight elements holds their code once.
+struct Two { uvec4 a; uvec4 b; };
+uvec4 one_of(const Two t) { return t.a; }
+uvec4 other_of(const Two t) { return t.b; }
+void turn(inout uvec4 a, inout uvec4 b) { uint x = a.x; a = uvec4(a.yzw, b.x); b = uvec4(b.yzw, x); }
+void turn(inout bvec4 a, inout bvec4 b) { bool x = a.x; a = bvec4(a.yzw, b.x); b = bvec4(b.yzw, x); }
+
 // Numbers of the body that Python writes.
 ivec4 strides4(const uint a, const uint b, const uint c, const uint d)
 {

@@ -126,10 +126,11 @@ uint row_sum_f32()
     barrier();
     if (HELD <= ROW_LANES) return row_short_sum();
     for (uint lane = row_place(); lane < ROW_LANES * ROW_CHUNKS; lane += WIDTH) {
-        uint first = lane / ROW_LANES * ROW_CHUNK + lane % ROW_LANES;
-        float sum = first_terms(uvec4(row_element(first))).x;
-        for (uint i = ROW_LANES; i < ROW_CHUNK; i += ROW_LANES)
-            sum = sum + uintBitsToFloat(row_element(first + i));
+        uint first = row_number() * HELD + lane / ROW_LANES * ROW_CHUNK + lane % ROW_LANES;
+        uint quad = first / 4u, part = first % 4u;
+        float sum = first_terms(uvec4(row_elements[quad][part])).x;
+        for (uint i = ROW_LANES / 4u; i < ROW_CHUNK / 4u; i += ROW_LANES / 4u)
+            sum = sum + uintBitsToFloat(row_elements[quad + i][part]);
         uint at = row_number() * ROW_SUMS + lane;
         row_lanes[at / 4u][at % 4u] = floatBitsToUint(sum);
     }

@@ -111,7 +111,7 @@ SHARED: Final = {"prepare_powers": EXPONENTIALS, "prepare_logarithms": LOGARITHM
 """Functions that read a table in shared memory, by what fills it."""
 TABULATED: Final = frozenset().union(*SHARED.values())
 SECOND: Final = {op: f"f_{op}" for op in TABULATED} | {
-    op: f"second_{op}" for op in ("div", "reciprocal", "sqrt", "rsqrt")
+    op: f"second_{op}" for op in ("div", "reciprocal", "sqrt", "rsqrt", "exp")
 }
 """The second phases of functions that have a first one, first_…, here or in arith.glsl."""
 SETTLED: Final = FILED | frozenset(SECOND)

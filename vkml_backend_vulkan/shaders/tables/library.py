@@ -10,6 +10,7 @@ from vkml_backend_vulkan.shaders.tables import cast, elementwise
 
 _ONE: Final = elementwise.VALUE
 _FOUR: Final = "[[dont_unroll]] for (uint i = 0u; i < 4u; i++)"
+_EIGHT: Final = "[[dont_unroll]] for (uint i = 0u; i < 8u; i++)"
 _TURN: Final = "{0} = {0}.yzwx;"
 """An element at a number known only when the kernel runs would be read from memory."""
 LONG: Final = frozenset({*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"})
@@ -34,6 +35,7 @@ def _functions() -> Iterator[str]:
             yield _scalar(call_name(op, operands[-1], result), operands, result, expression)
             yield _quad(op, call_name(op, operands[-1], result), operands, result)
             if op in LONG:
+                yield _two(op, call_name(op, operands[-1], result), operands, result)
                 yield _once(op, call_name(op, operands[-1], result), operands, result)
     for source, row in cast.EXPRESSIONS.items():
         for result, expression in row.items():
@@ -80,21 +82,43 @@ def _of_parts(name: str, operands: tuple[str, ...]) -> str:
 
 def _in_turn(op: str, call: str, letters: str, result: str) -> str:
     """A loop over the four; where there is a first phase, over what that leaves open."""
-    first, places = "", "xyzw"
-    if op in elementwise.SECOND:
-        calls = (
-            f"d.{p} = first_{op}({', '.join(f'{x}.{p}' for x in letters)}, r.{p});" for p in places
-        )
-        first = " ".join(calls)
     given = "".join(f"uvec4 {x}_ = {x}; " for x in letters)
     parts = ", ".join(f"{x}_.x" for x in letters)
     turns = " ".join(_TURN.format(x) for x in ("r", "d", *(f"{x}_" for x in letters)))
     return (
-        f"{{ uvec4 r = uvec4(0u); bvec4 d = bvec4(false); {first}\n"
+        f"{{ uvec4 r = uvec4(0u); bvec4 d = bvec4(false); {_first(op, letters, '')}\n"
         f"  if (!all(d)) {{ {given}{_FOUR} {{\n"
         f"    if (!d.x) r.x = {elementwise.SECOND.get(op, call)}({parts}); {turns} }} }}\n"
         f"  return stored_{result}(r); }}\n"
     )
+
+
+def _two(op: str, name: str, operands: tuple[str, ...], result: str) -> str:
+    """Give the function of two quads: one loop for what is open in either."""
+    letters = "abc"[: len(operands)]
+    given = ", ".join(f"const uvec4 {x}, const uvec4 {x}2" for x in letters)
+    copies = "".join(f"uvec4 {x}_ = {x}, {x}2_ = {x}2; " for x in letters)
+    second = elementwise.SECOND.get(op, f"call_{name}")
+    parts = ", ".join(f"{x}_.x" for x in letters)
+    pairs = ("r, r2", "d, d2", *(f"{x}_, {x}2_" for x in letters))
+    turns = " ".join(f"turn({pair});" for pair in pairs)
+    return (
+        f"Two two_{name}({given})\n"
+        "{ uvec4 r = uvec4(0u), r2 = r; bvec4 d = bvec4(false), d2 = d; "
+        f"{_first(op, letters, '')} {_first(op, letters, '2')}\n"
+        f"  if (!(all(d) && all(d2))) {{ {copies}{_EIGHT} {{\n"
+        f"    if (!d.x) r.x = {second}({parts}); {turns} }} }}\n"
+        f"  return Two(stored_{result}(r), stored_{result}(r2)); }}\n"
+    )
+
+
+def _first(op: str, letters: str, number: str) -> str:
+    """The first phase of the four, if there is one."""
+    if op not in elementwise.SECOND:
+        return ""
+    given = {p: ", ".join(f"{x}{number}.{p}" for x in letters) for p in "xyzw"}
+    calls = (f"d{number}.{p} = first_{op}({given[p]}, r{number}.{p});" for p in given)
+    return " ".join(calls)
 
 
 RESULTS: Final = {

@@ -19,13 +19,14 @@ _HIGHEST: Final = {
     "i32": "0x7fffffffu",
     "i64": "uvec2(0xffffffffu, 0x7fffffffu)",
 }
-_ADD: Final = {"f32": "f_add(a, b)", "i32": "((a) + (b))", "i64": "i64_add(a, b)"}
-_MULTIPLY: Final = {"f32": "f_mul(a, b)", "i32": "((a) * (b))", "i64": "i64_mul(a, b)"}
+_ADD: Final = {"f32": "raw_add(a, b)", "i32": "((a) + (b))", "i64": "i64_add(a, b)"}
+_MULTIPLY: Final = {"f32": "raw_mul(a, b)", "i32": "((a) * (b))", "i64": "i64_mul(a, b)"}
 _LARGER: Final = {w: f"{w}_maximum(a, b)" for w in _ZERO}
 _SMALLER: Final = {w: f"{w}_minimum(a, b)" for w in _ZERO}
 
-_FROM_ZERO: Final = "from_zero(a)"
-"""A float's sum from +0 on: never -0, though drivers take a sum with +0 for the other term."""
+_WHOLE: Final = {"sum": "f_canonical(from_zero(a))", "prod": "f_canonical(a)"}
+"""What becomes of a float's sums and products in the end: canonical NaN, and a sum from +0 on is
+never -0, though drivers take a sum with +0 for the other term."""
 
 REDUCTIONS: Final = {
     "sum": (_ADD, _ZERO),
@@ -63,7 +64,7 @@ def _words(token: str) -> dict[str, str]:
 def _folds(op: str, word: str) -> dict[str, str]:
     """Define how results are made of elements."""
     combine, identity = (row[word] for row in REDUCTIONS[op])
-    whole = _FROM_ZERO if (op, word) == ("sum", "f32") else "a"
+    whole = _WHOLE.get(op, "a") if word == "f32" else "a"
     return {"COMBINE(a, b)": combine, "IDENTITY": identity, "WHOLE(a)": whole}
 
 
@@ -90,7 +91,8 @@ def _arg_extreme(op: str, token: str) -> Module:
 
 def _cumsum(token: str) -> Module:
     word = WORDS[token]
-    return Module("cumsum.comp", _words(token) | {"ADD(a, b)": _ADD[word], "ZERO": _ZERO[word]})
+    add = f"f_canonical({_ADD[word]})" if word == "f32" else _ADD[word]
+    return Module("cumsum.comp", _words(token) | {"ADD(a, b)": add, "ZERO": _ZERO[word]})
 
 
 MODULES: Final[dict[str, Module]] = {
