@@ -88,12 +88,15 @@ static void scan_quotients() {
             uint tried[] = {of_power, of_power + d, d - of_power, 2 * d - of_power};
             for (uint n : tried) {
                 if (k < 24 || n < 1u << 23 || n >= 1u << 24) continue;
-                float a = float(n), b = float(d);
-                uint bits = 0;
-                bool decided = quotient_of(floatBitsToUint(a), floatBitsToUint(b), bits);
-                all++;
-                open += !decided;
-                wrong += decided && bits != floatBitsToUint(a / b);
+                for (int corner = 0; corner < 4; corner++) {  // of what the ranges are
+                    float a = ldexp(float(n), corner & 1 ? 56 : -101);
+                    float b = ldexp(float(d), corner & 2 ? 23 : -63);
+                    uint bits = 0;
+                    bool decided = quotient_of(floatBitsToUint(a), floatBitsToUint(b), bits);
+                    all++;
+                    open += !decided;
+                    wrong += decided && bits != floatBitsToUint(a / b);
+                }
             }
         }
     }
@@ -127,7 +130,7 @@ int main() {
         scan_quotients();
         auto one_over = [](float x) { return 1 / double(x); };
         auto reciprocal = [](uint x, uint &bits) { return quotient_of(F32_ONE, x, bits); };
-        scan("reciprocal", 0x21800000u, 0x5d800000u, true, reciprocal, one_over);
+        scan("reciprocal", 0x2b800000u, 0x57000000u, true, reciprocal, one_over);
         scan("rsqrt", 0x800000u, F32_INFINITY, false, first_rsqrt, inverse);
     }
 }
@@ -159,7 +162,7 @@ def _translated(name: str) -> str:
 def _quotients_and_roots() -> str:
     text = _translated("arith.glsl")
     between = (
-        ("// From 2^-60 to below", "// (Where a quotient is the driver's"),
+        ("// Divisors from 2^-40", "// (Where a quotient is the driver's"),
         ("// A positive normal", "// m 2^23 = q^2 + r with 0"),
     )
     return "".join(text[text.index(first) : text.index(end)] for first, end in between)

@@ -58,12 +58,14 @@ uint f_divide_sizes(uint sign, uint a, uint b) {
     return f_round_quotient(sign, exponent, q, 2u * r >= mb, r != 0u && 2u * r != mb);
 }
 
-// From 2^-60 to below 2^60, of either sign. (Twice the bits have no sign.)
-bool is_ordinary(uint x) { return 2u * x - 0x43000000u < 0x78000000u; }
+// Divisors from 2^-40 to below 2^47 and dividends from 2^-78 to below 2^80, of either sign: nothing on
+// the way to their quotients is subnormal. (Twice the bits have no sign.)
+bool is_divisor(uint x) { return 2u * x - 0x57000000u < 0x57000000u; }
+bool is_dividend(uint x) { return 2u * x - 0x31000000u < 0x9e000000u; }
 
 const float ABOVE_ONE = 1.00000011920928955078125;  // the next float
 
-// 1/d to within 0.50000006 units of the last place, for ordinary d > 0: Newton's iteration, the
+// 1/d to within 0.50000006 units of the last place, for such a d > 0: Newton's iteration, the
 // first step to the third order. The step before the last one ends a little above 1/d. (From below,
 // the last one would not round up the inverse of a significand of ones.)
 float inverse_of(float d) {
@@ -86,7 +88,7 @@ bool quotient_of(uint a, uint b, out uint bits) {
         q = multiply_add(-excess, inverse, q);
     }
     bits = floatBitsToUint(q);
-    return both(is_ordinary(d), any(bvec2(is_ordinary(n), 2u * n == 0u)));
+    return both(is_divisor(d), any(bvec2(is_dividend(n), 2u * n == 0u)));
 }
 
 // (Where a quotient is the driver's, its bits are looked at: NVIDIA's else flushes products of it.)
