@@ -111,6 +111,9 @@ int main() {
     scan("sigmoid", 0, SIGMOID_END, true, first_sigmoid, sigmoid);
     scan("tanh", TANH_TINY, TANH_HUGE, false, first_tanh, [](float x) { return tanh(double(x)); });
     fill_logarithms();
+    unsigned long open = 0, after = 4096;
+    for (uint x = 1, bits; x <= after; x++) open += !first_log(F32_ONE + x, bits);
+    printf("log_after_1 0 %lu %lu 0\\n", after, open);
     auto positive = [](const char *name, auto decide, double (*exact)(double)) {
         scan(name, LOG_NORMAL, F32_INFINITY, false, decide, exact);
     };

@@ -11,9 +11,9 @@ import pytest
 from tests.vulkan.glsl_as_c import FUSES, run
 
 SOME = 4999
-LOGARITHMS = {"log", "log2", "log10", "log1p", "log1p_below"}
+LOGARITHMS = {"log_after_1", "log", "log2", "log10", "log1p", "log1p_below"}
 BY_FMA = {"sqrt", "rsqrt", "div", "reciprocal"}
-UNASKED = {"sqrt", "reciprocal"}
+UNASKED = {"log_after_1", "sqrt", "reciprocal"}
 """No bound of an error decides these."""
 
 
@@ -27,6 +27,17 @@ def test_first_phases_over_some_inputs(hardware: int) -> None:
         assert each.worst < 0.95 and each.wrong == 0
         assert each.open < each.inputs / 400
     assert all((found[name].worst > 0.2) == (name not in UNASKED) for name in found)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+def test_an_inverse_from_below_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The divisor of ones needs an inverse that is rounded up."""
+    from tests.vulkan import glsl_as_c
+
+    bad = glsl_as_c.source().replace("ABOVE_ONE = 1.00000011920928955078125", "ABOVE_ONE = 1.0")
+    monkeypatch.setattr(glsl_as_c, "source", lambda: bad)
+    found = run(FUSES, SOME)
+    assert found["div"].wrong > 0 and found["exp"].wrong == 0
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")

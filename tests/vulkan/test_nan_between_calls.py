@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+
 import needs_vulkan  # noqa: F401
 import numpy as np
 import pytest
 
 import vkml
 from tests.everywhere import same_everywhere
+from vkml_backend_vulkan.shaders.tables import elementwise
 from vkml_core.tensor import Tensor
 
 EDGES = np.array(
     [np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1.5, -1.5, 1e-45, -1e-45, 3e38, 1e-30], np.float32
 )
+OPERATORS = {"div": operator.truediv, "pow": operator.pow}
 MADE = {
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -67,6 +71,24 @@ def test_what_follows_takes_it_for_nan(name: str) -> None:
         a, b = vkml.tensor(x, device=device), vkml.tensor(y, device=device)
         z = MADE[name](a, b)
         return {"itself": z, **taken(z, b)}
+
+    same_everywhere(program)
+
+
+@pytest.mark.parametrize("op", sorted(elementwise.SETTLED))
+def test_what_is_stored_as_it_is_has_the_canonical_nan(op: str) -> None:
+    """Whatever NaN it is given: with the sign bit and without, alone and in whole rows."""
+    x, y = np.meshgrid(EDGES, EDGES)
+
+    def program(device: str) -> list[Tensor]:
+        a, b = vkml.tensor(x, device=device), vkml.tensor(y, device=device)
+        made = []
+        for z in (a - b, -(a - b), a * b, -a):
+            r = OPERATORS[op](z, b) if op in OPERATORS else getattr(z, op)()
+            made += [r, r - r.amax(-1, keepdim=True), (-r).amax(-1)]
+            if op in OPERATORS:
+                made.append(OPERATORS[op](b, z))
+        return made
 
     same_everywhere(program)
 

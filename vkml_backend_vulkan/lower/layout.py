@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.shaders.table import TOKENS
-from vkml_backend_vulkan.shaders.tables.elementwise import TABULATED
 from vkml_core.plan import Call, Operand, Slot, Step
 from vkml_core.shapes import MAX_RANK, Shape
 
 LOCAL: Final = 128
 """Invocations of a workgroup where nothing asks for another number."""
-TURNS: Final = 4
-MANY: Final = 1 << 12
-"""Workgroups that are enough for any device."""
 
 Strides = tuple[int, ...]
 
@@ -52,14 +48,6 @@ def local_size(limits: Limits) -> int:
 def grid(invocations: int, local: int, limits: Limits) -> tuple[int, int, int]:
     """Give workgroups in x and y for at least so many invocations."""
     return spread(-(-invocations // local), limits)
-
-
-def turns(workgroups: int, calls: Iterable[Call]) -> int:
-    """Give how often a workgroup does what it does, for so many of them: what fills a table first
-    does more with it, where enough workgroups are left.
-    """
-    tabulated = any(call.op in TABULATED for call in calls)
-    return TURNS if tabulated and workgroups >= MANY * TURNS else 1
 
 
 def spread(workgroups: int, limits: Limits) -> tuple[int, int, int]:

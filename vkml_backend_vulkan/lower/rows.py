@@ -16,7 +16,7 @@ from vkml_backend_vulkan.lower.choice import decision
 from vkml_backend_vulkan.lower.epilogue import Addresses, number
 from vkml_backend_vulkan.lower.fused import QUAD, Work, apply
 from vkml_backend_vulkan.lower.indexing import check
-from vkml_backend_vulkan.lower.layout import LOCAL, pack, spread, token, turns
+from vkml_backend_vulkan.lower.layout import LOCAL, pack, spread, token
 from vkml_backend_vulkan.lower.row_forms import Form
 from vkml_backend_vulkan.shaders.table import TOKENS
 from vkml_backend_vulkan.shaders.tables.library import LONG
@@ -78,14 +78,13 @@ def lower(work: Work, form: Form, slots: Sequence[Slot], limits: Limits) -> Lowe
     width, quads = held(form.n, form.rows)
     local = max(width, min(LOCAL if form.rows * width > FEW else _LANES, limits.invocations))
     errors = (Pointer(ERRORS, 0),) if made.program.fails else ()
-    groups, full = -(-form.rows // (local // width)), int(form.n == QUAD * quads * width)
-    repeat = turns(groups, work.calls)
+    is_full = form.n == QUAD * quads * width
     dispatch = Dispatch(
         made.program.name,
-        spread(-(-groups // repeat), limits),
+        spread(-(-form.rows // (local // width)), limits),
         (*made.pointers, *errors),
         pack(form.rows, form.n, *made.strides),
-        (local, limits.hardware, width, quads, full, repeat),
+        (local, limits.hardware, width, quads, int(is_full)),
     )
     checks = _checks(work, form, slots, limits)
     return Lowered((*checks, dispatch), decision=_why(work, form, local, limits))

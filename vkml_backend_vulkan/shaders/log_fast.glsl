@@ -18,10 +18,13 @@ const uint LOG_ROWS = 32u;
 const uint LOG_INTEGER = 0x4b400000u;  // 1.5 * 2^23: added to an integer's bits it gives a float
 const float LOG1P_CENTRE = 0.0078125;  // 2^-7
 
-// Parts of the error: of d^2 (what d^3 leaves), of the low part of e ln 2 - ln c, of the result.
+// Parts of the error: of d^2 (what d^3 leaves), of the low part of e ln 2 - ln c, of the high part,
+// and of the result. (Next to 1 that is all: logarithms there come near to ties, as that of
+// 1 + 6 units does, and are what a sum of exponentials often has.)
 const float LOG_SERIES_ERROR = 2.4e-9;
 const float LOG_LOW_ERROR = 1.75e-7;
-const float LOG_ERROR = 3.0e-13;
+const float LOG_HIGH_ERROR = 3.0e-13;
+const float LOG_ERROR = 2.842170943040401e-14;  // 2^-45
 // What the error grows by where a constant multiplies the logarithm, and where 1 + x has two parts.
 const float LOG_FACTOR_GROWTH = 1.6;
 const float LOG1P_GROWTH = 1.3;
@@ -73,6 +76,7 @@ Bounded log_sum(LogTerms x) {
     series = multiply_add(multiply_add(series, x.d, LOG_SERIES_1), x.d, LOG_SERIES_0);
     float low = multiply_add(-square * x.d, series, second.l + (first.l + x.l));
     float error = multiply_add(magnitude(x.l), LOG_LOW_ERROR, square * LOG_SERIES_ERROR);
+    error = multiply_add(magnitude(x.h), LOG_HIGH_ERROR, error);
     error = multiply_add(magnitude(second.h), LOG_ERROR, error);
     return Bounded(Pair(second.h, low), error);
 }

@@ -1,11 +1,8 @@
 #version 450
 // The frame of a kernel for whole rows: Python replaces the bodies of the hooks (link/rows.py).
-#extension GL_EXT_control_flow_attributes : require
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 // Invocations that hold a row, as in rows.glsl.
 layout(constant_id = 2) const uint WIDTH = 32u;
-// How often a workgroup does its rows.
-layout(constant_id = 5) const uint TURNS = 1u;
 layout(push_constant, std430) uniform Push { uint words[32]; } push;
 
 uint push_word(const uint i) { return push.words[i]; }
@@ -21,11 +18,6 @@ void main()
 {
     hook_prepare();
     uint workgroup = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    uint step = gl_WorkGroupSize.x / WIDTH, count = hook_count();
-    uint row = workgroup * TURNS * step + gl_LocalInvocationIndex / WIDTH;
-    [[dont_unroll]] for (uint turn = 0u; turn < TURNS; turn++) {
-        if (turn > 0u) barrier();
-        hook_row(row, min(row, count - 1u));
-        row += step;
-    }
+    uint row = workgroup * (gl_WorkGroupSize.x / WIDTH) + gl_LocalInvocationIndex / WIDTH;
+    hook_row(row, min(row, hook_count() - 1u));
 }
