@@ -165,7 +165,7 @@ def _translated(name: str) -> str:
 def _quotients_and_roots() -> str:
     text = _translated("arith.glsl")
     between = (
-        ("// Divisors from 2^-40", "// (Where a quotient is the driver's"),
+        ("// Divisors from 2^-40", "// (NVIDIA's driver flushes"),
         ("// A positive normal", "// m 2^23 = q^2 + r with 0"),
     )
     return "".join(text[text.index(first) : text.index(end)] for first, end in between)

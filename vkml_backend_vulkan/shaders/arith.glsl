@@ -91,7 +91,7 @@ bool quotient_of(uint a, uint b, out uint bits) {
     return both(is_divisor(d), any(bvec2(is_dividend(n), 2u * n == 0u)));
 }
 
-// (Where a quotient is the driver's, its bits are looked at: NVIDIA's else flushes products of it.)
+// (NVIDIA's driver flushes products of its own quotients, so the self-test refuses these.)
 bool first_div(uint a, uint b, out uint bits) {
     bits = 0u;
     if ((HARDWARE & FUSES) != 0u) return quotient_of(a, b, bits);
