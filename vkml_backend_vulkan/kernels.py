@@ -85,10 +85,8 @@ class Kernels:
     def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, cut: Choose) -> Lowered:
         """Lower a step of one call, or of several, which `cut` cuts into parts."""
         if len(step.calls) == 1:
-            if cut is fused.cut and not fused.is_alone(step.calls[0]):
-                work = fused.Work.of(step)
-                if fused.is_double(work):
-                    return fused.lower(work, slots, limits)
+            if cut is fused.cut and fused.is_double(step.calls):
+                return fused.lower(fused.Work.of(step), slots, limits)
             return self._part(step, slots, limits)
         named = list(slots)
         return one_by_one(parts(step, named, cut), named, len(slots), limits, self._part)

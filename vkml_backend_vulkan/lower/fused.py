@@ -68,18 +68,18 @@ def lower(work: Work, slots: Sequence[Slot], limits: Limits) -> Lowered:
     if not count:
         return Lowered(())
     program, pointers, numbers = describe(work, slots)
-    twice = is_double(work)
+    twice = is_double(work.calls)
     groups = grid(-(-count // (QUAD * (1 + twice))), local, limits)
     given = *(Pointer(slot, 0) for slot, _ in work.writes), *pointers
     constants = local, limits.hardware, int(twice)
     return Lowered((Dispatch(program.name, groups, given, pack(count, *numbers), constants),))
 
 
-def is_double(work: Work) -> bool:
+def is_double(calls: Sequence[Call]) -> bool:
     """Whether an invocation has eight elements: of functions that read a table, where enough
     invocations are left.
     """
-    return size(work.shape) >= MANY and any(c.op in elementwise.TABULATED for c in work.calls)
+    return size(calls[-1].shape) >= MANY and any(c.op in elementwise.TABULATED for c in calls)
 
 
 def fits(work: Work, slots: Sequence[Slot]) -> bool:
