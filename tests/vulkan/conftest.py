@@ -10,7 +10,7 @@ import atexit
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from vkml_backend_vulkan.device import VulkanDevice
     from vkml_backend_vulkan.instance import Physical
+    from vkml_backend_vulkan.selftest.probe import Probe
+    from vkml_backend_vulkan.selftest.verdict import Verdict
 
 _LAVAPIPE: Final = next(iter(sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))), None)
 _ALSO_ON_SWIFTSHADER: Final = {
@@ -168,3 +170,24 @@ def name(physical: Physical) -> Iterator[str]:
     yield "vulkan"
     if not registered:
         plugins.unregister_backend("vulkan")
+
+
+@pytest.fixture(scope="module")
+def verdict(physical: Physical, tmp_path_factory: pytest.TempPathFactory) -> Verdict:
+    """What the self-test finds in this process."""
+    from vkml_backend_vulkan.selftest.judge import judge
+
+    return judge(physical, tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def some(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Replace the probes by a few of them, as a function changes them."""
+    from vkml_backend_vulkan.selftest import forms, judge
+
+    kept = [p for p in forms.probes() if p.name in {"floats mul", "integers product"}]
+
+    def change(how: Callable[[Probe], Probe] = lambda p: p) -> None:
+        monkeypatch.setattr(judge, "probes", lambda: map(how, kept))
+
+    return change
