@@ -13,7 +13,7 @@ from vkml_backend_vulkan.lower.arrange import Run, arranged
 from vkml_backend_vulkan.lower.checks import with_checks
 from vkml_backend_vulkan.lower.merge import merged
 from vkml_backend_vulkan.lower.row_groups import Uses, can_fail, work_of
-from vkml_backend_vulkan.lower.split import Choose, ending, first_call, one_by_one, parts
+from vkml_backend_vulkan.lower.split import ending, first_call, one_by_one, parts
 from vkml_backend_vulkan.pipeline import Modules, shipped_module
 from vkml_core.errors import UnsupportedOpError
 from vkml_core.ops.spec import REGISTRY, Kind
@@ -53,13 +53,12 @@ class Kernels:
         uses = Uses.of(plan)
         whole = {i: low for run in runs for i, low in _whole_rows(plan, run, uses, limits)}
         pairs = merged(plan, whole) if linked else {}
-        cut = fused.cut if linked else first_call
         return tuple(
             whole.get(i)
             or (
                 self._run(i, pairs[i], plan.slots, limits)
                 if i in pairs
-                else self._lowered(step, plan.slots, limits, cut)
+                else self._lowered(step, plan.slots, limits, linked)
             )
             for i, step in enumerate(plan.steps)
         )
@@ -82,18 +81,21 @@ class Kernels:
         steps = range(i, i + count)
         return replace(epilogue.lower(work, slots, lowered, limits), merged=done, steps=steps)
 
-    def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, cut: Choose) -> Lowered:
-        """Lower a step of one call, or of several, which `cut` cuts into parts."""
+    def _lowered(self, step: Step, slots: Sequence[Slot], limits: Limits, linked: bool) -> Lowered:
+        """Lower a step of one call, or of several, which are cut into parts."""
+        cut, part = (fused.cut, self._part) if linked else (first_call, self._shipped)
         if len(step.calls) == 1:
-            if cut is fused.cut and fused.is_double(step.calls):
-                return fused.lower(fused.Work.of(step), slots, limits)
-            return self._part(step, slots, limits)
+            return part(step, slots, limits)
         named = list(slots)
-        return one_by_one(parts(step, named, cut), named, len(slots), limits, self._part)
+        return one_by_one(parts(step, named, cut), named, len(slots), limits, part)
 
     def _part(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
-        if len(step.calls) > 1:
+        if len(step.calls) > 1 or fused.is_double(step.calls):
             return fused.lower(fused.Work.of(step), slots, limits)
+        return self._shipped(step, slots, limits)
+
+    def _shipped(self, step: Step, slots: Sequence[Slot], limits: Limits) -> Lowered:
+        """Lower a step of one call to a shipped kernel."""
         return self.lower[REGISTRY[step.calls[0].op].kind](step, slots, limits)
 
 

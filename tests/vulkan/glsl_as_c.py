@@ -180,16 +180,8 @@ def source() -> str:
     main = _MAIN.replace("static float told_h, told_l, told_error;\n", "")
     declared = "static float told_h, told_l, told_error;\n"
     names = (f"{name}_fast{part}.glsl" for name in ("exp", "log") for part in ("_table", ""))
-    fast = "".join(map(_translated, names))
-    return (
-        _PRELUDE
-        + declared
-        + _translated("hardware.glsl")
-        + pair
-        + fast
-        + _quotients_and_roots()
-        + main
-    )
+    parts = (_translated("hardware.glsl"), pair, *map(_translated, names), _quotients_and_roots())
+    return "".join((_PRELUDE, declared, *parts, main))
 
 
 def run(hardware: int, step: int) -> dict[str, Found]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vkml_backend_vulkan.link.linker import Body
+from vkml_backend_vulkan.link.program import Apply
 from vkml_backend_vulkan.shaders.tables.library import LONG
 
 Quads = tuple[int, ...]
 """Ids of quads: those of an operand or a result that an invocation has."""
 
 
-def apply_quads(body: Body, function: str, operands: Sequence[Quads]) -> Quads:
+def apply_quads(body: Body, call: Apply, operands: Sequence[Quads]) -> Quads:
     """Give the quads of the result. All operands have as many: one, or an even number."""
     given = list(zip(*operands, strict=True))
-    if len(given) == 1 or function.rsplit("_", 1)[0] not in LONG:
-        return tuple(body.call(f"quad_{function}", *quads) for quads in given)
+    if len(given) == 1 or call.op not in LONG:
+        return tuple(body.call(f"quad_{call.function}", *quads) for quads in given)
     pairs = zip(given[::2], given[1::2], strict=True)
-    return tuple(quad for one, other in pairs for quad in _two(body, function, one, other))
+    return tuple(quad for one, other in pairs for quad in _two(body, call.function, one, other))
 
 
 def _two(body: Body, function: str, one: Quads, other: Quads) -> Iterator[int]:

@@ -7,7 +7,7 @@ from typing import Final
 from vkml_backend_vulkan.link import epilogue, rows
 from vkml_backend_vulkan.link.apply import Quads, apply_quads
 from vkml_backend_vulkan.link.linker import Body, Linker
-from vkml_backend_vulkan.link.prepare import prepare
+from vkml_backend_vulkan.link.prepare import fills, prepare
 from vkml_backend_vulkan.link.program import FAR, PREFIX, Access, Program, parse
 from vkml_backend_vulkan.link.unit import LIBRARY, shipped
 from vkml_backend_vulkan.shaders.tables.library import is_settled
@@ -37,7 +37,7 @@ def module(name: str) -> bytes:
         "hook_count": writer.count,
         "hook_quad": writer.quads,
     }
-    if program.is_tabulated:
+    if fills(program.calls):
         hooks["hook_two"] = writer.quads
     return Linker((shipped(FRAME), shipped(LIBRARY)), hooks).module()
 
@@ -76,7 +76,7 @@ class _Writer:
         results: list[Quads] = []
         for call in self._program.calls:
             given = [operands[a] if a >= 0 else results[~a] for a in call.args]
-            results.append(apply_quads(body, call.function, given))
+            results.append(apply_quads(body, call, given))
         return results
 
 

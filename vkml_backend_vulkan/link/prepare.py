@@ -11,8 +11,12 @@ from vkml_backend_vulkan.shaders.tables.elementwise import SHARED
 
 def prepare(body: Body, calls: Iterable[Apply]) -> None:
     """Fill the tables that functions share."""
-    ops = {call.function.rsplit("_", 1)[0] for call in calls}
-    for fill, readers in SHARED.items():
-        if ops & readers:
-            body.call(fill)
+    for fill in fills(calls):
+        body.call(fill)
     body.end()
+
+
+def fills(calls: Iterable[Apply]) -> list[str]:
+    """List what fills the tables that functions read."""
+    ops = {call.op for call in calls}
+    return [fill for fill, readers in SHARED.items() if ops & readers]

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from vkml_backend_vulkan.shaders.tables.elementwise import TABULATED
-
 PREFIX: Final = "fused:"
 FAR: Final = "w"
 """Instead of a digit: the offset is a word of the push constants."""
@@ -44,6 +42,11 @@ class Apply:
 
     function: str
     args: tuple[int, ...]
+
+    @property
+    def op(self) -> str:
+        """The function without the dtype of its operands."""
+        return self.function.rpartition("_")[0]
 
     def __str__(self) -> str:
         return f"{self.function}({','.join(map(str, self.args))})"
@@ -85,11 +88,6 @@ class Program:
     def count_word(self) -> int:
         """Where the push constants have the number of results: after the addresses."""
         return 2 * (len(self.stores) + len(self.operands))
-
-    @property
-    def is_tabulated(self) -> bool:
-        """Whether a function reads a table in shared memory."""
-        return any(call.function.rsplit("_", 1)[0] in TABULATED for call in self.calls)
 
     @property
     def words(self) -> int:

@@ -119,10 +119,10 @@ class Writer:
             return self._of_rows(call, rest.split("_"), given)
         token, settled = RESULTS[call.function], is_settled(call.function)
         if any(value.one is None for value in given):
-            quads = apply_quads(self._body, call.function, [self._quads(v) for v in given])
+            quads = apply_quads(self._body, call, [self._quads(v) for v in given])
             return _Value(token, quads, None, settled)
         ones = [value.one for value in given if value.one is not None]
-        if call.function.rsplit("_", 1)[0] in LONG:
+        if call.op in LONG:
             self._once += 1
             turn = self._body.number(self._once)
             done = self._body.call(f"once_{call.function}", turn, *ones)
@@ -152,11 +152,8 @@ class Writer:
             self._each(self._share, value)
             return self._body.call(function)
         name = function.removeprefix("row_")
-        key = (
-            f"row_key_settled_{name}"
-            if value.is_settled and name == "amax_f32"
-            else f"row_key_{name}"
-        )
+        settled = "settled_" if value.is_settled and name == "amax_f32" else ""
+        key = f"row_key_{settled}{name}"
         first, *others = self._each(lambda k, q: self._body.call(key, k, self._n, q), value)
         for other in others:
             first = self._body.call(f"row_both_{name}", first, other)

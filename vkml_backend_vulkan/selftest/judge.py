@@ -40,31 +40,33 @@ def judge(physical: Physical, cache: Path) -> Verdict:
     fuses = replace(physical.limits, hardware_fma=True)
     try:
         level, why = _level(device)
-        fused = fuse.probe()
-        wrong = _wrong_quotients(device, divides, "exact")
+        alone, others, fused = divide.probe(), divide.among_others(), fuse.probe()
+        wrong = _wrong_quotients(device, divides, alone, others)
         twice = fused.failure(hardware_fma(device, fused))
-        twice = twice or _wrong_quotients(device, fuses, level)
+        kept = others if level == "exact" else None
+        twice = twice or _wrong_quotients(device, fuses, alone, kept)
     finally:
         device.close()
     return Verdict(
         level=level,
         why=why,
         hardware_divide=not wrong,
-        divide_why=wrong or f"correctly rounded in {len(divide.probe().wanted):,} hard cases",
+        divide_why=wrong or f"correctly rounded in {len(alone.wanted):,} hard cases",
         hardware_fma=not twice,
         fma_why=twice or f"rounded once in {len(fused.wanted):,} hard cases",
         tested=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def _wrong_quotients(device: VulkanDevice, limits: Limits, level: Level) -> str:
+def _wrong_quotients(
+    device: VulkanDevice, limits: Limits, alone: Probe, others: Probe | None
+) -> str:
     """Tell the first quotient that is wrong where the instructions that `limits` allow are used,
-    and the first wrong result of a kernel that goes on with quotients, if its device keeps
-    subnormal products at all.
+    or the first wrong result of a kernel that goes on with quotients; that is not asked of a
+    device that keeps no subnormal product anyhow.
     """
-    alone, others = divide.probe(), divide.among_others()
     wrong = alone.failure(quotients(device, alone, limits))
-    if level == "exact":
+    if others is not None:
         wrong = wrong or others.failure(quotients_among_others(device, others, limits))
     return wrong
 

@@ -13,7 +13,7 @@ _FOUR: Final = "[[dont_unroll]] for (uint i = 0u; i < 4u; i++)"
 _EIGHT: Final = "[[dont_unroll]] for (uint i = 0u; i < 8u; i++)"
 _TURN: Final = "{0} = {0}.yzwx;"
 """An element at a number known only when the kernel runs would be read from memory."""
-LONG: Final = frozenset({*elementwise.FILED, *elementwise.SECOND, "remainder", "floor_divide"})
+LONG: Final = elementwise.SETTLED | {"remainder", "floor_divide"}
 """Long functions: a loop over the four elements holds their code once."""
 
 
