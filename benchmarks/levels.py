@@ -17,7 +17,7 @@ from steps import vkml_training
 from vkml_backend_vulkan import warming
 from vkml_backend_vulkan.commands import prepared
 from vkml_backend_vulkan.device import VulkanDevice
-from vkml_backend_vulkan.order import flatten
+from vkml_backend_vulkan.recording import ordered
 from vkml_core import runtime
 from vkml_core.plan import Plan
 from vkml_core.plugins import open_device
@@ -35,9 +35,10 @@ def plan_of(model: str, batch: int, device: str) -> Plan:
 
 def lines(plan: Plan, device: str) -> Iterator[str]:
     """Print a dispatch a line, then the counts."""
-    ready, _, lowered = prepared(cast("VulkanDevice", open_device(device)), plan)
+    opened = cast("VulkanDevice", open_device(device))
+    ready, _, lowered = prepared(opened, plan)
     level = count = 0
-    for flat in flatten(ready, lowered):
+    for flat in ordered(opened, ready, lowered):
         level += flat.barrier
         count += 1
         groups = "x".join(map(str, flat.dispatch.groups))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,8 @@ ALL_OWN_SCRATCH: Final = 32 << 20
 """The same for all steps of a plan together."""
 FILLS: Final = 1 << 18
 """Invocations that fill a large device: two such kernels side by side only share its caches."""
+CHECK_LEVELS: Final = 2
+"""Levels that checks may have to themselves; in each a large device has little to do."""
 _SCRATCH, _DEVICE = "scratch", "device"
 """What dispatches take turns with: scratch that steps share, and a device that one fills."""
 
@@ -30,69 +32,96 @@ class Flat:
     barrier: bool
 
 
-def flatten(plan: Plan, lowered: Sequence[Lowered]) -> Iterator[Flat]:
+def flatten(
+    plan: Plan, lowered: Sequence[Lowered], *, checks_first: bool = False
+) -> Iterator[Flat]:
     """List the dispatches that do something, level by level: those of one level run side by side,
     and wait for the level before. Each is as early as what it needs itself allows; those of a
     step run one after the other, but that none waits for one that only reports errors. The copy of
     a plan's numbers, which comes first, runs beside the first level.
+
+    With `checks_first` what can fail, and what that needs, has levels of its own before all else
+    if these are few, so that the host is told as early as can be.
     """
-    found: list[tuple[int, int, Dispatch]] = []
+    nodes = _nodes(plan, lowered)
+    checks = _checks(nodes) if checks_first else set()
+    levels = _levels(nodes, checks)
+    if len({levels[i] for i in checks}) > CHECK_LEVELS:
+        levels = _levels(nodes, set())
+    last = 0
+    for i in sorted(range(len(nodes)), key=levels.__getitem__):
+        yield Flat(nodes[i].place, nodes[i].dispatch, levels[i] > last)
+        last = levels[i]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A dispatch, and what has to come before it."""
+
+    place: int
+    """The step in whose place it runs."""
+    dispatch: Dispatch
+    waits: frozenset[int]
+    """Earlier ones that have to be finished."""
+    takes: frozenset[str]
+    """What it takes turns with others for."""
+    least: int
+    """Its level if it has to wait for nothing."""
+
+
+def _nodes(plan: Plan, lowered: Sequence[Lowered]) -> list[_Node]:
+    """List the dispatches in the order of the plan."""
+    nodes: list[_Node] = []
+    ends: list[frozenset[int]] = []
+    """The dispatches after which a group of steps is finished."""
     places, groups = _groups(lowered)
     owns = own_scratch(lowered)
-    levels = _Levels({s.index for s in plan.slots if s.kind is SlotKind.SCALAR})
+    numbers = {s.index for s in plan.slots if s.kind is SlotKind.SCALAR}
     for place, group, needs in zip(places, groups, dependencies(plan, groups), strict=True):
-        dispatches = [d for d in lowered[place].dispatches if 0 not in d.groups]
-        takes = [_takes(d, owns[place]) for d in dispatches]
+        start = len(nodes)
         written = {plan.steps[k].write for k in group}
-        reports = [_only_reports(d, written) for d in dispatches]
-        at = levels.add(needs, dispatches, takes, reports)
-        found += ((level, place, d) for level, d in zip(at, dispatches, strict=True))
-    last = 0
-    for level, place, dispatch in sorted(found, key=lambda each: each[0]):
-        yield Flat(place, dispatch, level > last)
-        last = level
-
-
-class _Levels:
-    """The levels of the kernels so far, those of a group of steps after the other."""
-
-    def __init__(self, numbers: set[int]) -> None:
-        """`numbers` are slots that are there from level 1 on."""
-        self._numbers = numbers
-        self._ends: list[int] = []
-        """The last level of each group; of one that does nothing, of those that it waits for."""
-        self._turns = {_SCRATCH: -1, _DEVICE: -1}
-        """The last level that took each of what dispatches take turns with."""
-
-    def add(
-        self,
-        needs: Mapping[int, set[int]],
-        dispatches: Sequence[Dispatch],
-        takes: Sequence[set[str]],
-        reports: Sequence[bool],
-    ) -> list[int]:
-        """Give the level of each dispatch of another group, which `needs` earlier ones, each
-        because of slots; only a dispatch that touches one of these waits for it.
-        """
-        found, before = [], -1
-        for dispatch, taken, reporting in zip(dispatches, takes, reports, strict=True):
+        before, unmet = frozenset[int](), set(needs)
+        for dispatch in (d for d in lowered[place].dispatches if 0 not in d.groups):
             slots = {p.slot for p in dispatch.pointers}
-            waits = [self._ends[n] for n, why in needs.items() if not slots.isdisjoint(why)]
-            waits += [self._turns[what] for what in taken]
-            waits.append(-1 if slots.isdisjoint(self._numbers) else 0)
-            waits.append(-1 if reporting else before)
-            found.append(max(waits) + 1)
-            before = before if reporting else found[-1]
-        end = max((*found, *(self._ends[n] for n in needs)), default=-1)
-        self._ends.append(end)
-        self._turns |= dict.fromkeys(set().union(*takes), end)
-        return found
+            touched = {n for n, why in needs.items() if not slots.isdisjoint(why)}
+            unmet -= touched
+            reports = _only_reports(dispatch, written)
+            waits = frozenset[int]().union(*(ends[n] for n in touched), () if reports else before)
+            least = 0 if slots.isdisjoint(numbers) else 1
+            nodes.append(_Node(place, dispatch, waits, _takes(dispatch, owns[place]), least))
+            before = before if reports else frozenset({len(nodes) - 1})
+        ends.append(frozenset(range(start, len(nodes))).union(*(ends[n] for n in unmet)))
+    return nodes
 
 
-def _takes(dispatch: Dispatch, has_own_scratch: bool) -> set[str]:
+def _checks(nodes: Sequence[_Node]) -> set[int]:
+    """Give what can fail, and all that this waits for."""
+    found: set[int] = set()
+    for i, node in reversed(list(enumerate(nodes))):
+        if i in found or any(p.slot == ERRORS for p in node.dispatch.pointers):
+            found |= {i, *node.waits}
+    return found
+
+
+def _levels(nodes: Sequence[_Node], first: set[int]) -> list[int]:
+    """Give the level of each dispatch; all others wait for those that come `first`."""
+    levels = [0] * len(nodes)
+    turns = {_SCRATCH: -1, _DEVICE: -1}
+    """The last level that took each of what dispatches take turns with."""
+    start = 0
+    for phase in (sorted(first), [i for i in range(len(nodes)) if i not in first]):
+        for i in phase:
+            before = [levels[w] for w in nodes[i].waits] + [turns[what] for what in nodes[i].takes]
+            levels[i] = max(start, nodes[i].least, *(at + 1 for at in before))
+            turns |= dict.fromkeys(nodes[i].takes, levels[i])
+        start = 1 + max((levels[i] for i in phase), default=-1)
+    return levels
+
+
+def _takes(dispatch: Dispatch, has_own_scratch: bool) -> frozenset[str]:
     shares = not has_own_scratch and any(p.slot < 0 for p in dispatch.pointers)
     found = {_SCRATCH: shares, _DEVICE: _fills(dispatch)}
-    return {what for what, is_taken in found.items() if is_taken}
+    return frozenset(what for what, is_taken in found.items() if is_taken)
 
 
 def _only_reports(dispatch: Dispatch, written: set[int]) -> bool:

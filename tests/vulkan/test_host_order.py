@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import needs_vulkan  # noqa: F401
 import pytest
 
+from vkml_backend_vulkan import order as order_of
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered, Pointer
-from vkml_backend_vulkan.order import ALL_OWN_SCRATCH, FILLS, OWN_SCRATCH, flatten, own_scratch
+from vkml_backend_vulkan.order import (
+    ALL_OWN_SCRATCH,
+    CHECK_LEVELS,
+    FILLS,
+    OWN_SCRATCH,
+    flatten,
+    own_scratch,
+)
 from vkml_core.dtypes import float32
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import View
@@ -17,6 +26,7 @@ ONE = Lowered((Dispatch("m", (1, 1, 1), (), b""),))
 TWO = Lowered(ONE.dispatches * 2)
 NOTHING = Lowered(())
 LARGE = OWN_SCRATCH + 1
+END = Pointer(ERRORS, 0)
 
 
 def _slot(i: int, offset: int | None) -> Slot:
@@ -58,10 +68,11 @@ def touching(given: Plan, i: int, low: Lowered) -> Lowered:
     return replace(low, dispatches=tuple(made))
 
 
-def order(given: Plan, *lowered: Lowered) -> list[list[int]]:
+def order(given: Plan, *lowered: Lowered, checks_first: bool = False) -> list[list[int]]:
     """Give the steps of the dispatches, level by level."""
     levels: list[list[int]] = []
-    for flat in flatten(given, [touching(given, i, low) for i, low in enumerate(lowered)]):
+    every = [touching(given, i, low) for i, low in enumerate(lowered)]
+    for flat in flatten(given, every, checks_first=checks_first):
         if flat.barrier or not levels:
             levels.append([])
         levels[-1].append(flat.step)
@@ -161,3 +172,42 @@ def test_shared_scratch_is_waited_for_by_what_touches_it() -> None:
     assert order(given, large, clear) == [[0], [1], [1]]
     small = replace(clear, scratch=(64,))
     assert order(plan(((0,), 1), ((1,), 2)), ONE, small) == [[0, 1], [1]]
+
+
+CHECKED: Final = plan(((0,), 1), ((1,), 2), ((3,), 4), ((4, 2), 5))
+"""Two steps of a network, one of labels, one of both; the last one checks the labels (slot 4)."""
+LABELS: Final = before(4, ERRORS)
+
+
+def test_checks_and_what_they_need_come_first() -> None:
+    assert order(CHECKED, ONE, ONE, ONE, LABELS) == [[0, 2], [1, 3], [3]]
+    first = order(CHECKED, ONE, ONE, ONE, LABELS, checks_first=True)
+    assert first == [[2], [3], [0], [1], [3]]
+
+
+def test_without_checks_nothing_comes_first() -> None:
+    assert order(CHECKED, ONE, TWO, ONE, ONE, checks_first=True) == [[0, 2], [1], [1], [3]]
+
+
+def test_checks_that_need_many_levels_stay_where_they_are() -> None:
+    long = (ONE, ONE, Lowered(ONE.dispatches * CHECK_LEVELS), LABELS)
+    assert order(CHECKED, *long, checks_first=True) == order(CHECKED, *long)
+
+
+def test_a_check_within_a_step_takes_what_the_step_needs_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Slots 1 and 3 share bytes, so that the step that checks waits for who reads slot 1."""
+    given = plan(((0,), 1), ((1,), 2), ((0,), 3), ((0,), 4), arena={1: 0, 3: 0})
+    fails = Lowered((Dispatch("m", (1, 1, 1), (Pointer(0, 0), Pointer(3, 0), END), b""),))
+    assert order(given, ONE, ONE, fails, ONE, checks_first=True) == [[0, 3], [1], [2]]
+    monkeypatch.setattr(order_of, "CHECK_LEVELS", 3)
+    assert order(given, ONE, ONE, fails, ONE, checks_first=True) == [[0], [1], [2], [3]]
+
+
+def test_the_first_check_waits_for_numbers_that_it_reads() -> None:
+    labels = (replace(s, kind=SlotKind.SCALAR) if s.index == 3 else s for s in CHECKED.slots)
+    given = replace(CHECKED, slots=tuple(labels), inputs=(0,), scalars=(3,))
+    every = [touching(given, i, low) for i, low in enumerate((ONE, ONE, ONE, LABELS))]
+    found = [(f.step, f.barrier) for f in flatten(given, every, checks_first=True)]
+    assert found == [(2, True), (3, True), (0, True), (1, True), (3, True)]

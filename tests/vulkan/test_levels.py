@@ -11,10 +11,15 @@ import pytest
 from vkml_conformance.training import digest
 
 import vkml
+from vkml_backend_vulkan import order, recording
+from vkml_backend_vulkan.boundaries import boundaries
 from vkml_backend_vulkan.commands import prepared
+from vkml_backend_vulkan.dispatch import ERRORS
 from vkml_backend_vulkan.order import flatten
+from vkml_backend_vulkan.recording import ordered
 from vkml_core import runtime
 from vkml_core.plan import Plan, SlotKind
+from vkml_core.plugins import open_device
 from vkml_core.schedule.hazards import add_barriers
 
 if TYPE_CHECKING:
@@ -72,3 +77,43 @@ def test_the_labels_part_of_a_loss_is_beside_the_network(name: str, device: Vulk
         vkml.compile(step)(labelled).item()
         found.append(levels(longest(), device))
     assert found[1] <= found[0] + 1  # a label is looked up by a kernel of its own
+
+
+@pytest.fixture
+def telling(name: str, monkeypatch: pytest.MonkeyPatch) -> VulkanDevice:
+    """A device that tells its host what it has checked, as a GPU does."""
+    opened: VulkanDevice = open_device(name)  # type: ignore[assignment]
+    monkeypatch.setattr(opened.queue, "spin", 10.0)
+    runtime.clear_cache()
+    return opened
+
+
+def classifier_step(name: str) -> Plan:
+    """Run a compiled step of two layers; give its plan."""
+    vkml.manual_seed(0)
+    net = vkml.nn.Sequential(vkml.nn.Linear(20, 8), vkml.nn.ReLU(), vkml.nn.Linear(8, 5)).to(name)
+    x = vkml.randn(16, 20, seed=1, device=name).realize()
+    y = vkml.randint(0, 5, (16,), seed=2, device=name).realize()
+    vkml.compile(lambda: vkml.cross_entropy(net(x), y))().item()
+    return longest()
+
+
+def test_labels_are_checked_before_a_short_network(
+    name: str, telling: VulkanDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready, _, lowered = prepared(telling, classifier_step(name))
+    flat = list(ordered(telling, ready, lowered))
+    checks = [i for i, f in enumerate(flat) if f.dispatch.pointers[-1].slot == ERRORS]
+    assert checks == [1], "the labels, then their check, then all else"
+    assert boundaries(flat, (), has_numbers=False, tells=True).settles == 2
+    monkeypatch.setattr(recording, "SHORT", 0.0)
+    assert list(ordered(telling, ready, lowered)) == list(flatten(ready, lowered)) != flat
+
+
+@pytest.mark.parametrize("model", ["mlp", "cnn", "transformer"])
+def test_training_with_checks_first(
+    name: str, telling: VulkanDevice, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "CHECK_LEVELS", 10**9)
+    assert digest(model, name, 2) == digest(model, "cpu", 2)
+    runtime.clear_cache()

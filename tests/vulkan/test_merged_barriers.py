@@ -15,6 +15,7 @@ from vkml_conformance.graphs import graph_check
 from vkml_conformance.training import digest
 
 import vkml
+from vkml_backend_vulkan import order
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered
 from vkml_backend_vulkan.kernels import shipped
 from vkml_backend_vulkan.lower.arrange import Run
@@ -98,7 +99,9 @@ def is_inside(plan: Plan, low: Lowered, slot: int) -> bool:
     return True
 
 
-def kernels(plan: Plan, runs: Sequence[Run], device: VulkanDevice) -> list[Kernel]:
+def kernels(
+    plan: Plan, runs: Sequence[Run], device: VulkanDevice, checks_first: bool
+) -> list[Kernel]:
     made: dict[int, Kernel] = {}
     limits = device.physical.limits
     lowered = shipped().lowered(plan, limits, runs=runs)
@@ -113,18 +116,18 @@ def kernels(plan: Plan, runs: Sequence[Run], device: VulkanDevice) -> list[Kerne
         reads, writes = ({place(plan.slots[s]) for s in k} for k in (kernel.reads, kernel.writes))
         assert not overlap(reads, writes), "rows are read where rows are written"
     level = 0
-    for flat in flatten(plan, lowered):
+    for flat in flatten(plan, lowered, checks_first=checks_first):
         level += flat.barrier
         made[flat.step].dispatches.append((level, flat.dispatch))
     return [made[i] for i in sorted(made) if made[i].dispatches]  # the others have nothing to do
 
 
-def check(plan: Plan, device: VulkanDevice) -> int:
+def check(plan: Plan, device: VulkanDevice, checks_first: bool) -> int:
     """Compare every two kernels; give how many barriers there are."""
     verify(plan)
     physical = device.physical
     plan, runs = shipped().arranged(plan, physical.limits, physical.max_allocation)
-    every = kernels(plan, runs, device)
+    every = kernels(plan, runs, device, checks_first)
     for kernel in every:
         levels = [level for level, d in kernel.dispatches if not only_reports(kernel, d)]
         assert all(a < b for a, b in pairwise(levels)), "each dispatch waits for the last"
@@ -145,16 +148,23 @@ def plans_of_graph(number: int, name: str) -> Iterator[Plan]:
     yield from runtime.cached_plans()
 
 
+@pytest.fixture(params=[False, True], ids=["as early as each may", "checks first"])
+def checks_first(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether checks come first, then however many levels they need."""
+    monkeypatch.setattr(order, "CHECK_LEVELS", 10**9)
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("first", range(0, 200, 10))
-def test_random_graphs(name: str, device: VulkanDevice, first: int) -> None:
+def test_random_graphs(name: str, device: VulkanDevice, first: int, checks_first: bool) -> None:
     for number in range(first, first + 10):
         for plan in plans_of_graph(number, name):
-            check(plan, device)
+            check(plan, device, checks_first)
 
 
 @pytest.mark.parametrize("model", ["mlp", "cnn", "transformer"])
-def test_training_steps(name: str, device: VulkanDevice, model: str) -> None:
+def test_training_steps(name: str, device: VulkanDevice, model: str, checks_first: bool) -> None:
     runtime.clear_cache()
     digest(model, name, 2)
     longest = max(runtime.cached_plans(), key=lambda plan: len(plan.steps))
-    assert check(longest, device) < len(longest.steps)
+    assert check(longest, device, checks_first) < len(longest.steps)

@@ -1,0 +1,122 @@
+"""Times products by tile: `python benchmarks/tiles.py [--batch 64 4096] [--depths 16 32 64 128]`.
+
+One JSON line for each product, tile and number of steps of k at a time: what decides the shapes in
+vkml_backend_vulkan/lower/tiles.py and the choice among them. The time is the device's own, from the
+first dispatch to the last; `table` marks what is chosen without this program, and `equal` says that
+the bits are those of that choice.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any, Final, cast
+from unittest import mock
+
+from kernels import Kernel, convolutions, products
+from ops import kernel
+from rows import show, vkml_place
+
+import vkml
+from vkml_backend_vulkan.device import VulkanDevice
+from vkml_backend_vulkan.dispatch import Limits
+from vkml_backend_vulkan.lower import conv, matmul
+from vkml_backend_vulkan.lower.tiles import SHAPES, WINDOWS, Product, Tile, tile_of
+from vkml_core import runtime
+from vkml_core.plugins import open_device
+
+NAME: Final = "tile_of"
+"""What the modules that want a tile call to get one."""
+REPEAT: Final = 20
+Choose = Callable[..., Tile | None]
+
+
+def tiles(depths: list[int]) -> Iterator[Tile]:
+    """List every shape with every number of steps of k."""
+    shapes = dict.fromkeys(replace(tile, depth=16) for tile in (*SHAPES, *WINDOWS))
+    return (replace(tile, depth=depth) for tile in shapes for depth in depths)
+
+
+def layers(device: str, batch: int) -> Iterator[Kernel]:
+    """Products of the MLP in benchmarks/steps.py: forward, and the gradient of its weights."""
+    x = vkml.randn(batch, 784, seed=1, device=device).realize()
+    w = vkml.randn(128, 784, seed=2, device=device).realize()
+    g = vkml.randn(batch, 128, seed=3, device=device).realize()
+    work = 2 * batch * 784 * 128
+    yield Kernel(f"x @ w.T batch {batch}", partial(vkml.matmul, x, w.T), work, "FLOP/s")
+    yield Kernel(f"g.T @ x batch {batch}", partial(vkml.matmul, g.T, x), work, "FLOP/s")
+
+
+@contextmanager
+def choosing(choose: Choose) -> Iterator[None]:
+    """Let a function choose tiles, and forget what was lowered with others."""
+    runtime.clear_cache()
+    with mock.patch.object(matmul, NAME, choose), mock.patch.object(conv, NAME, choose):
+        yield
+    runtime.clear_cache()
+
+
+def run(made: Kernel, device: str, choose: Choose) -> tuple[float | None, bytes]:
+    """Give the device's milliseconds, where it tells them, and the bits of the result."""
+    with choosing(choose):
+        bits = made.build().numpy().tobytes()
+        return kernel(lambda: vkml.realize(made.build()), device, REPEAT), bits
+
+
+def chosen(made: Kernel, device: str) -> tuple[Tile | None, bytes]:
+    """Give the tile that is chosen for a product otherwise, and the bits of its result."""
+    found: list[Tile | None] = []
+
+    def noting(product: Product, limits: Limits, shapes: Any) -> Tile | None:
+        found.append(tile_of(product, limits, shapes))
+        return found[-1]
+
+    with choosing(noting):
+        bits = made.build().numpy().tobytes()
+    return found[-1], bits
+
+
+def rows(made: Kernel, device: str, limits: Limits, depths: list[int]) -> Iterator[dict[str, Any]]:
+    """Time a product with each tile that the device can have."""
+    table, bits = chosen(made, device)
+    for tile in tiles(depths):
+        if tile.invocations > limits.invocations or tile.shared > limits.shared:
+            continue
+        milliseconds, found = run(made, device, lambda *_, tile=tile: tile)
+        yield {
+            "bench": "tiles",
+            "product": made.name,
+            "tile": str(tile),
+            "each_rows": tile.each_rows,
+            "depth": tile.depth,
+            "table": tile == table,
+            "equal": found == bits,
+            "kernel_us": round(1e3 * milliseconds, 2) if milliseconds else None,
+            "tflops": round(made.work / milliseconds / 1e9, 2) if milliseconds else None,
+        }
+
+
+def main() -> None:
+    """Print the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="vulkan")
+    parser.add_argument("--batch", nargs="*", type=int, default=[64, 512, 4096])
+    parser.add_argument("--sides", nargs="*", type=int, default=[1024])
+    parser.add_argument("--depths", nargs="*", type=int, default=[16, 32, 64, 128])
+    parser.add_argument("--only", nargs="*", default=[""], help="products whose names start so")
+    args = parser.parse_args()
+    place = vkml_place(args.device)
+    limits = cast("VulkanDevice", open_device(args.device)).physical.limits
+    batches = ((layers(args.device, b), convolutions(args.device, b)) for b in args.batch)
+    for made in chain(*chain(*batches), products(args.device, tuple(args.sides))):
+        if made.name.startswith(tuple(args.only)):
+            for found in rows(made, args.device, limits, args.depths):
+                show({**found, **place})
+
+
+if __name__ == "__main__":
+    main()
