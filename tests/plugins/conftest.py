@@ -14,3 +14,10 @@ def environment(tmp_path: Path) -> Environment:
     made = Environment(tmp_path)
     made.install(VKML, GOOD)
     return made
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No device and no level is asked for by the environment."""
+    for name in ("VKML_DEVICE", "VKML_REQUIRE_LEVEL"):
+        monkeypatch.delenv(name, raising=False)
