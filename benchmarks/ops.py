@@ -4,6 +4,9 @@ One JSON line a row: milliseconds on the device by its timestamps (`kernel_ms`, 
 in all back to back (`min_ms`, `median_ms`), and the rate of what has to be moved or added at least,
 whatever the kernels do: bytes, or operations, two for a multiply-add. `of_copy` compares with the
 copy in the same run. Values are random, never zeros.
+
+With `--rest 0.5` a few runs follow, each after half a second without work (`rested_ms`): a card at
+its limit of power clocks down over seconds, so that the two differ where power is what bounds.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from vkml_core.errors import Error
 
 FLOAT: Final = 4
 COLUMNS: Final = 1024
+RESTED: Final = 8
+"""Runs that each follow a rest."""
 Run = Callable[[], object]
 
 
@@ -81,7 +86,7 @@ def adam(lib: Any, x: Any) -> Run:
     return run
 
 
-def vkml_row(op: Op, device: str) -> dict[str, Any]:
+def vkml_row(op: Op, device: str, rest: float) -> dict[str, Any]:
     """Time an operation in vkml."""
     drawn = np.random.default_rng(1).standard_normal(1 << 20, np.float32)
     inputs = [vkml.tensor(np.resize(drawn, shape), device=device) for shape in op.inputs]
@@ -92,11 +97,14 @@ def vkml_row(op: Op, device: str) -> dict[str, Any]:
 
     run()
     found, steps = rounds(run, place.synchronize)
-    return {**spread(found), "kernel_ms": kernel(run, device, min(steps, 20)), "steps": steps}
+    row = {**spread(found), "kernel_ms": kernel(run, device, min(steps, 20)), "steps": steps}
+    return row | ({"rested_ms": kernel(run, device, RESTED, rest)} if rest else {})
 
 
-def kernel(run: Run, device: str, repeat: int) -> float | None:
-    """Give the device's own milliseconds of a run, from its first to its last dispatch."""
+def kernel(run: Run, device: str, repeat: int, rest: float = 0.0) -> float | None:
+    """Give the device's own milliseconds of the best run, from its first to its last dispatch; each
+    comes after `rest` seconds without work.
+    """
     place = vkml.device(device)
     if not place.timestamps_supported:
         return None
@@ -105,6 +113,9 @@ def kernel(run: Run, device: str, repeat: int) -> float | None:
     place.synchronize()
     place.set_profiling(True)
     for _ in range(repeat):
+        if rest:
+            place.synchronize()
+            time.sleep(rest)
         run()
     records = place.profile_records()
     place.set_profiling(False)
@@ -116,7 +127,7 @@ def kernel(run: Run, device: str, repeat: int) -> float | None:
     return min(sum(spans[i : i + each]) for i in range(0, len(spans), each)) / 1e6
 
 
-def torch_row(op: Op, torch: Any) -> dict[str, Any]:
+def torch_row(op: Op, torch: Any, rest: float) -> dict[str, Any]:
     """Time an operation in PyTorch, float32 without TF32."""
     torch.backends.cuda.matmul.allow_tf32 = False
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -128,7 +139,19 @@ def torch_row(op: Op, torch: Any) -> dict[str, Any]:
 
     run()
     found, steps = rounds(run, finish)
-    return {**spread(found), "kernel_ms": None, "steps": steps}
+    row = {**spread(found), "kernel_ms": None, "steps": steps}
+    return row | ({"rested_ms": round(min(rested(run, finish, rest)), 4)} if rest else {})
+
+
+def rested(run: Run, finish: Run, rest: float) -> Iterator[float]:
+    """Give the milliseconds until a run has finished, each after `rest` seconds without work."""
+    for _ in range(RESTED):
+        finish()
+        time.sleep(rest)
+        start = time.perf_counter()
+        run()
+        finish()
+        yield 1e3 * (time.perf_counter() - start)
 
 
 def rated(op: Op, row: dict[str, Any], copies: dict[str, float]) -> dict[str, Any]:
@@ -136,7 +159,10 @@ def rated(op: Op, row: dict[str, Any], copies: dict[str, float]) -> dict[str, An
     seconds = (row["kernel_ms"] or row["min_ms"]) / 1e3
     library = row["library"]
     if op.flops:
-        return row | {"tflops": round(op.flops / seconds / 1e12, 4)}
+        found = {"tflops": round(op.flops / seconds / 1e12, 4)}
+        if milliseconds := row.get("rested_ms"):
+            found["rested_tflops"] = round(op.flops / milliseconds / 1e9, 4)
+        return row | found
     rate = op.bytes / seconds / 1e9
     copy = copies.setdefault(library, rate) if op.name == "copy" else copies.get(library, math.nan)
     return row | {"gbps": round(rate, 3), "of_copy": round(rate / copy, 4)}
@@ -150,6 +176,7 @@ def main() -> None:
     parser.add_argument("--sides", nargs="*", type=int, default=[1024, 4096])
     parser.add_argument("--only", nargs="*", default=[], help="operations, by name")
     parser.add_argument("--compare", choices=["torch"])
+    parser.add_argument("--rest", type=float, default=0.0, help="seconds before single runs")
     args = parser.parse_args()
     libraries = ["vkml"] + ([args.compare] if args.compare else [])
     groups = [list(memory_ops(n)) for n in args.elements] + [list(products(s)) for s in args.sides]
@@ -158,10 +185,10 @@ def main() -> None:
         for op in ops:
             if not args.only or op.name in args.only:
                 for library in libraries:
-                    measure(op, library, args.device, copies)
+                    measure(op, library, args, copies)
 
 
-def measure(op: Op, library: str, device: str, copies: dict[str, float]) -> None:
+def measure(op: Op, library: str, args: argparse.Namespace, copies: dict[str, float]) -> None:
     """Print one row; what does not fit into memory is a row that says so."""
     row: dict[str, Any] = {"bench": "ops", "library": library, "op": op.name, "size": op.size}
     place: dict[str, Any]
@@ -170,10 +197,10 @@ def measure(op: Op, library: str, device: str, copies: dict[str, float]) -> None
             import torch
 
             place = torch_place(torch)
-            found = torch_row(op, torch)
+            found = torch_row(op, torch, args.rest)
         else:
-            place = vkml_place(device)
-            found = vkml_row(op, device)
+            place = vkml_place(args.device)
+            found = vkml_row(op, args.device, args.rest)
         row = rated(op, row | found, copies) | place
     except (Error, RuntimeError) as error:
         row |= {"failed": f"{type(error).__name__}: {error}"}
