@@ -17,6 +17,7 @@ from vkml_conformance import session, supervise
 from vkml_conformance.account import Counts, exit_code
 from vkml_conformance.journal import Reader, Writer
 from vkml_conformance.schema import DeviceReport, Selection
+from waiting import WAITED
 
 FEW = Selection(mode="quick", ops=("add", "cumsum", "argsort"), cases=2)
 
@@ -49,8 +50,8 @@ def test_a_crash_costs_the_rest_of_its_operation() -> None:
 
 
 def test_a_hang_is_ended() -> None:
-    device = run("mutants.process:hang", jobs=1, limit=2.0)
-    assert device.verdict == "timed out" and "nothing came for 2 s" in device.failure
+    device = run("mutants.process:hang", jobs=1, limit=5.0)
+    assert device.verdict == "timed out" and "nothing came for 5 s" in device.failure
     assert counts(device, "add").equal == counts(device, "add").cases
     assert counts(device).differing == 1 and counts(device, "argsort").not_run
 
@@ -83,9 +84,9 @@ def test_a_killed_process_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
             killed.extend(started)
             os.kill(started[0], signal.SIGKILL)
 
-    monkeypatch.setenv("VKML_TEST_WAITED", str(tmp_path / "waited"))
+    monkeypatch.setenv(WAITED, str(tmp_path / "waited"))
     monkeypatch.setattr(supervise.Lane, "start", noting)
-    device = run("mutants.process:waits_once", jobs=1, told=kill, folder=tmp_path)
+    device = run("waiting:backend", jobs=1, told=kill, folder=tmp_path)
     found = counts(device)
     assert killed == started[:1] and len(started) == 2
     assert device.verdict == "crashed" and "SIGKILL" in device.failure

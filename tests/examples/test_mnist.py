@@ -62,7 +62,7 @@ def test_fashion_mnist_is_found_named_and_learnt(tmp_path: Path) -> None:
     assert summary["compare"]["first_loss_difference"] < 1e-6
 
 
-def test_errors_are_one_line(tmp_path: Path) -> None:
+def test_errors_are_one_line(pictures: Path, tmp_path: Path) -> None:
     def fails(*args: object, code: int = 1) -> str:
         done = run(*QUICK, *args)
         assert done.returncode == code
@@ -74,9 +74,10 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
     fails("--limit", 0, code=2)
     fails("--model", "rnn", code=2)
     assert "no backend is called 'cpuu' (did you mean" in fails("--device", "cpuu")
-    assert "No such file" in fails("--resume", tmp_path / "absent")
+    resumed = "--data", pictures, "--resume"
+    assert "No such file" in fails(*resumed, tmp_path / "absent")
     (tmp_path / "noise").write_bytes(b"noise" * 100)
-    assert "noise" in fails("--resume", tmp_path / "noise")
+    assert "noise" in fails(*resumed, tmp_path / "noise")
 
 
 def test_a_resumed_run_ends_as_an_uninterrupted_one(pictures: Path, tmp_path: Path) -> None:

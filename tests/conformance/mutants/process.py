@@ -7,13 +7,10 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from mutants.base import Altered
-from vkml_backend_cpu.table import TABLE
 from vkml_core.backend import Array, Available
 from vkml_core.dtypes import Scalar
 from vkml_core.errors import DeviceError, UnsupportedOpError
@@ -22,8 +19,6 @@ from vkml_core.plan import Plan
 from vkml_core.stepwise import StepwiseDevice, StepwiseExecutable
 
 FOREVER: Final = 86_400.0
-WAITED: Final = "VKML_TEST_WAITED"
-"""The variable that names the file of the first call to `waits_once`."""
 
 
 def abort(attrs: Any, x: Array) -> Array:
@@ -41,13 +36,6 @@ def endless(attrs: Any, x: Array) -> Array:
     """A loop in a kernel that never ends, on a device without a watchdog."""
     time.sleep(FOREVER)
     return x
-
-
-def first_waits(attrs: Any, x: Array) -> Array:
-    """The first call of all processes waits for whoever ends it; the others are the oracle's."""
-    with suppress(FileExistsError), Path(os.environ[WAITED]).open("x"):
-        time.sleep(FOREVER)
-    return TABLE["cumsum"](attrs, x)
 
 
 class Talking(StepwiseExecutable):
@@ -87,7 +75,6 @@ def refusing(device: StepwiseDevice, plan: Plan) -> StepwiseExecutable:
 crash = Altered("crash", {"cumsum": abort})
 fault = Altered("fault", {"cumsum": segfault})
 hang = Altered("hang", {"argsort": endless})
-waits_once = Altered("waits-once", {"cumsum": first_waits})
 noisy = Altered("noisy", execute=Talking)
 closed = Closed("closed")
 probing = Probing("probing")
