@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,32 +73,51 @@ def _nodes(plan: Plan, lowered: Sequence[Lowered]) -> list[_Node]:
     """List the dispatches in the order of the plan."""
     nodes: list[_Node] = []
     ends: list[frozenset[int]] = []
-    """The dispatches after which a group of steps is finished."""
     places, groups = _groups(lowered)
     owns = own_scratch(lowered)
     numbers = {s.index for s in plan.slots if s.kind is SlotKind.SCALAR}
     for place, group, needs in zip(places, groups, dependencies(plan, groups), strict=True):
-        start = len(nodes)
+        dispatches = [d for d in lowered[place].dispatches if 0 not in d.groups]
         written = {plan.steps[k].write for k in group}
-        before, unmet = frozenset[int](), set(needs)
-        for dispatch in (d for d in lowered[place].dispatches if 0 not in d.groups):
-            slots = {p.slot for p in dispatch.pointers}
-            touched = {n for n, why in needs.items() if not slots.isdisjoint(why)}
-            unmet -= touched
-            reports = _only_reports(dispatch, written)
-            waits = frozenset[int]().union(*(ends[n] for n in touched), () if reports else before)
-            least = 0 if slots.isdisjoint(numbers) else 1
-            nodes.append(_Node(place, dispatch, waits, _takes(dispatch, owns[place]), least))
-            before = before if reports else frozenset({len(nodes) - 1})
-        ends.append(frozenset(range(start, len(nodes))).union(*(ends[n] for n in unmet)))
+        own = range(len(nodes), len(nodes) + len(dispatches))
+        waits = _waits(own, dispatches, written, needs, ends)
+        for d, before in zip(dispatches, waits, strict=True):
+            least = 0 if _slots(d).isdisjoint(numbers) else 1
+            nodes.append(_Node(place, d, before, _takes(d, owns[place]), least))
+        touched = set[int]().union(*map(_slots, dispatches))
+        unmet = (ends[n] for n, why in needs.items() if touched.isdisjoint(why))
+        ends.append(frozenset(own).union(*unmet))
     return nodes
+
+
+def _waits(
+    own: range,
+    dispatches: Sequence[Dispatch],
+    written: set[int],
+    needs: Mapping[int, set[int]],
+    ends: Sequence[frozenset[int]],
+) -> Iterator[frozenset[int]]:
+    """Give what each dispatch of a group of steps waits for. The group `needs` earlier ones, each
+    because of slots; only a dispatch that touches one of these waits for what ends that group.
+    """
+    before = frozenset[int]()
+    for i, dispatch in zip(own, dispatches, strict=True):
+        slots = _slots(dispatch)
+        found = (ends[n] for n, why in needs.items() if not slots.isdisjoint(why))
+        reports = _only_reports(dispatch, written)
+        yield frozenset[int]().union(*found, () if reports else before)
+        before = before if reports else frozenset({i})
+
+
+def _slots(dispatch: Dispatch) -> set[int]:
+    return {p.slot for p in dispatch.pointers}
 
 
 def _checks(nodes: Sequence[_Node]) -> set[int]:
     """Give what can fail, and all that this waits for."""
     found: set[int] = set()
     for i, node in reversed(list(enumerate(nodes))):
-        if i in found or any(p.slot == ERRORS for p in node.dispatch.pointers):
+        if i in found or ERRORS in _slots(node.dispatch):
             found |= {i, *node.waits}
     return found
 
