@@ -8,6 +8,7 @@ grows by the same number with each step.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -29,7 +30,7 @@ def resident() -> int | None:
     if not sys.platform.startswith("linux"):
         return None
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def state(device: str) -> dict[str, Any]:
