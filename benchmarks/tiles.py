@@ -9,7 +9,7 @@ the bits are those of that choice.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -35,10 +35,16 @@ REPEAT: Final = 20
 Choose = Callable[..., Tile | None]
 
 
-def tiles(depths: list[int]) -> Iterator[Tile]:
-    """List every shape with every number of steps of k."""
-    shapes = dict.fromkeys(replace(tile, depth=16) for tile in (*SHAPES, *WINDOWS))
-    return (replace(tile, depth=depth) for tile in shapes for depth in depths)
+def tiles(depths: Sequence[int], rows: Sequence[int]) -> Iterator[Tile]:
+    """List every shape with every number of steps of k, and of an invocation's rows besides its
+    own.
+    """
+    found: dict[Tile, None] = {}
+    for tile in (*SHAPES, *WINDOWS):
+        for each in (r for r in (tile.each_rows, *rows) if not tile.rows % (4 * r)):
+            made = (replace(tile, each_rows=each, depth=depth) for depth in depths)
+            found |= dict.fromkeys(made)
+    return iter(found)
 
 
 def layers(device: str, batch: int) -> Iterator[Kernel]:
@@ -80,10 +86,12 @@ def chosen(made: Kernel, device: str) -> tuple[Tile | None, bytes]:
     return found[-1], bits
 
 
-def rows(made: Kernel, device: str, limits: Limits, depths: list[int]) -> Iterator[dict[str, Any]]:
+def rows(
+    made: Kernel, device: str, limits: Limits, which: Sequence[Tile]
+) -> Iterator[dict[str, Any]]:
     """Time a product with each tile that the device can have."""
     table, bits = chosen(made, device)
-    for tile in tiles(depths):
+    for tile in which:
         if tile.invocations > limits.invocations or tile.shared > limits.shared:
             continue
         milliseconds, found = run(made, device, lambda *_, tile=tile: tile)
@@ -107,14 +115,16 @@ def main() -> None:
     parser.add_argument("--batch", nargs="*", type=int, default=[64, 512, 4096])
     parser.add_argument("--sides", nargs="*", type=int, default=[1024])
     parser.add_argument("--depths", nargs="*", type=int, default=[16, 32, 64, 128])
+    parser.add_argument("--rows", nargs="*", type=int, default=[], help="of an invocation: 1 2 4 8")
     parser.add_argument("--only", nargs="*", default=[""], help="products whose names start so")
     args = parser.parse_args()
     place = vkml_place(args.device)
     limits = cast("VulkanDevice", open_device(args.device)).physical.limits
+    which = list(tiles(args.depths, args.rows))
     batches = ((layers(args.device, b), convolutions(args.device, b)) for b in args.batch)
     for made in chain(*chain(*batches), products(args.device, tuple(args.sides))):
         if made.name.startswith(tuple(args.only)):
-            for found in rows(made, args.device, limits, args.depths):
+            for found in rows(made, args.device, limits, which):
                 show({**found, **place})
 
 

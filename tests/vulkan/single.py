@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -14,12 +14,21 @@ from tests.oracle.run import assert_same_bits, canonical
 from tests.oracle.values import Array
 from tests.vulkan.level import compared, flushes, tamed
 from vkml_backend_cpu.backend import backend as oracle
+from vkml_backend_vulkan.lower.tiles import Tile
 from vkml_core.backend import Device
 from vkml_core.dtypes import to_dtype
 from vkml_core.graph import Node
 from vkml_core.ops.spec import REGISTRY
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import View
+
+OTHER_TILES: Final = (
+    Tile(32, 32, 4, 32),
+    Tile(32, 32, 1, 32),
+    Tile(64, 32, 2),
+    Tile(16, 16, 1, 64),
+)
+"""Tiles that no table has, with other rows and steps at a time."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.oracle.cases import CASES, Case
 from tests.oracle.run import assert_same_bits
 from tests.oracle.values import EDGES, anything, bits, rough
-from tests.vulkan.single import Source, judge, judge_case, plan_of, result
+from tests.vulkan.single import OTHER_TILES, Source, judge, judge_case, plan_of, result
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.lower import matmul
@@ -61,7 +61,7 @@ def test_tiles(device: Device, batch: tuple[int, ...], m: int, k: int, n: int, l
     judge(device, "matmul", None, lay(a), lay(b))
 
 
-@pytest.mark.parametrize("tile", sorted({*SHAPES, *WINDOWS}, key=str), ids=repr)
+@pytest.mark.parametrize("tile", sorted({*SHAPES, *WINDOWS, *OTHER_TILES}, key=repr), ids=repr)
 def test_every_tile(device: Device, tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a device would choose, with factors read as vectors and one by one."""
     monkeypatch.setattr(matmul, "SHAPES", (tile,))
@@ -135,6 +135,15 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
 def test_which_tile(product: tuple[int, int, int], chains: int, tile: tuple[int, int]) -> None:
     found = tile_of(Product(*product, chains=chains), LARGE, SHAPES)
     assert found is not None and (found.rows, found.columns) == tile
+
+
+def test_a_tile_has_an_invocation_for_each_column() -> None:
+    for rows, each in ((16, 8), (24, 4)):
+        with pytest.raises(
+            ValueError, match=f"{rows} × 32: its rows are no multiple of 4 · {each}"
+        ):
+            Tile(rows, 32, each)
+    assert not any(tile.invocations % tile.columns for tile in (*SHAPES, *WINDOWS, *OTHER_TILES))
 
 
 def test_which_tile_where_workgroups_run_one_by_one() -> None:

@@ -35,13 +35,18 @@ MOST_SLICES_BYTES: Final = 2**28
 @dataclass(frozen=True, slots=True)
 class Tile:
     """Results of a workgroup, those of an invocation (so many rows, 4 columns), and the steps of k
-    that pass through shared memory at a time (tile.glsl).
+    that pass through shared memory at a time (tile.glsl). There is an invocation for each column,
+    or several: each of an input gradient reads for one (conv2d_input_grad_tile.comp).
     """
 
     rows: int
     columns: int
     each_rows: int = 4
     depth: int = 16
+
+    def __post_init__(self) -> None:
+        if self.rows % (4 * self.each_rows):
+            raise ValueError(f"{self}: its rows are no multiple of 4 · {self.each_rows}")
 
     @property
     def invocations(self) -> int:
