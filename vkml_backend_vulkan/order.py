@@ -40,8 +40,9 @@ def flatten(
     step run one after the other, but that none waits for one that only reports errors. The copy of
     a plan's numbers, which comes first, runs beside the first level.
 
-    With `checks_first` what can fail, and what that needs, has levels of its own before all else
-    if these are few, so that the host is told as early as can be.
+    With `checks_first` what can fail, and what that needs, has levels of its own before all else,
+    so that the host is told as early as can be; but not where these are many, nor where it shares
+    scratch with other steps, which would overwrite what it leaves there for its own step.
     """
     nodes = _nodes(plan, lowered)
     checks = _checks(nodes) if checks_first else set()
@@ -114,12 +115,12 @@ def _slots(dispatch: Dispatch) -> set[int]:
 
 
 def _checks(nodes: Sequence[_Node]) -> set[int]:
-    """Give what can fail, and all that this waits for."""
+    """Give what can fail, and all that this waits for; nothing if some of it shares scratch."""
     found: set[int] = set()
     for i, node in reversed(list(enumerate(nodes))):
         if i in found or ERRORS in _slots(node.dispatch):
             found |= {i, *node.waits}
-    return found
+    return set() if any(_SCRATCH in nodes[i].takes for i in found) else found
 
 
 def _levels(nodes: Sequence[_Node], first: set[int]) -> list[int]:

@@ -205,6 +205,16 @@ def test_a_check_within_a_step_takes_what_the_step_needs_along(
     assert order(given, ONE, ONE, fails, ONE, checks_first=True) == [[0], [1], [2], [3]]
 
 
+def test_nothing_overwrites_what_a_check_leaves_in_shared_scratch() -> None:
+    """Step 1 marks in scratch and reports, then reads its marks; step 0 has the same scratch."""
+    marks = replace(before(0, ~0, ERRORS), scratch=(LARGE,))
+    other = Lowered(ONE.dispatches, scratch=(LARGE,))
+    given = plan(((0,), 1), ((0,), 2))
+    assert order(given, other, marks, checks_first=True) == [[0], [1], [1]]
+    own = replace(marks, scratch=(64,))
+    assert order(given, other, own, checks_first=True) == [[1], [0, 1]]
+
+
 def test_the_first_check_waits_for_numbers_that_it_reads() -> None:
     labels = (replace(s, kind=SlotKind.SCALAR) if s.index == 3 else s for s in CHECKED.slots)
     given = replace(CHECKED, slots=tuple(labels), inputs=(0,), scalars=(3,))

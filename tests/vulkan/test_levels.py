@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import needs_vulkan  # noqa: F401
 import pytest
@@ -80,12 +81,13 @@ def test_the_labels_part_of_a_loss_is_beside_the_network(name: str, device: Vulk
 
 
 @pytest.fixture
-def telling(name: str, monkeypatch: pytest.MonkeyPatch) -> VulkanDevice:
+def telling(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[VulkanDevice]:
     """A device that tells its host what it has checked, as a GPU does."""
-    opened: VulkanDevice = open_device(name)  # type: ignore[assignment]
+    opened = cast("VulkanDevice", open_device(name))
     monkeypatch.setattr(opened.queue, "spin", 10.0)
     runtime.clear_cache()
-    return opened
+    yield opened
+    runtime.clear_cache()
 
 
 def classifier_step(name: str) -> Plan:
@@ -116,4 +118,3 @@ def test_training_with_checks_first(
 ) -> None:
     monkeypatch.setattr(order, "CHECK_LEVELS", 10**9)
     assert digest(model, name, 2) == digest(model, "cpu", 2)
-    runtime.clear_cache()

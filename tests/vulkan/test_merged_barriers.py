@@ -40,6 +40,8 @@ class Kernel:
     """Slots that it writes, or keeps to itself."""
     dispatches: list[tuple[int, Dispatch]] = field(default_factory=list)
     """Each with how many barriers come before it."""
+    shares: bool = False
+    """Whether its scratch is that of others, too."""
 
 
 @dataclass
@@ -73,6 +75,12 @@ def accesses(plan: Plan, kernel: Kernel) -> list[Access]:
 def only_reports(kernel: Kernel, dispatch: Dispatch) -> bool:
     slots = [p.slot for p in dispatch.pointers]
     return slots[-1] == ERRORS and all(s >= 0 and s not in kernel.writes for s in slots[:-1])
+
+
+def in_scratch(kernel: Kernel) -> tuple[int, int]:
+    """Give the levels from the first to the last dispatch of a kernel that touches its scratch."""
+    touching = [level for level, d in kernel.dispatches if any(p.slot < 0 for p in d.pointers)]
+    return min(touching), max(touching)
 
 
 def overlap(some: set[Bytes], others: set[Bytes]) -> bool:
@@ -115,6 +123,9 @@ def kernels(
     for kernel in (made[i] for run in runs for i in run.steps if i in made):
         reads, writes = ({place(plan.slots[s]) for s in k} for k in (kernel.reads, kernel.writes))
         assert not overlap(reads, writes), "rows are read where rows are written"
+    owns = order.own_scratch(lowered)
+    for i, kernel in made.items():
+        kernel.shares = bool(lowered[i].scratch) and not owns[i]
     level = 0
     for flat in flatten(plan, lowered, checks_first=checks_first):
         level += flat.barrier
@@ -137,6 +148,10 @@ def check(plan: Plan, device: VulkanDevice, checks_first: bool) -> int:
         for a, b in product(before, after):
             if overlap(a.writes, b.reads | b.writes) or overlap(a.reads, b.writes):
                 assert a.level < b.level, f"{plan}"
+    turns = sorted(in_scratch(kernel) for kernel in every if kernel.shares)
+    assert all(last < first for (_, last), (first, _) in pairwise(turns)), (
+        "scratch is taken in turns"
+    )
     return max((level for k in every for level, _ in k.dispatches), default=0)
 
 
@@ -153,6 +168,12 @@ def checks_first(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Whether checks come first, then however many levels they need."""
     monkeypatch.setattr(order, "CHECK_LEVELS", 10**9)
     return bool(request.param)
+
+
+@pytest.fixture(params=[order.OWN_SCRATCH, 0], ids=["own scratch", "shared scratch"], autouse=True)
+def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How large a scratch of its own may be; those that share one take turns."""
+    monkeypatch.setattr(order, "OWN_SCRATCH", request.param)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 10))
