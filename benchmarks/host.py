@@ -9,7 +9,6 @@ Python, so runs are measured once more with nothing submitted: `alone_us`.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
+from rows import show, vkml_place
 
 import vkml
 from vkml_core.graph import Node, Storage, build, data, pending_inputs, reachable
@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     args = parser.parse_args()
     for row in rows(args.device, args.rounds):
-        print(json.dumps({"device": args.device, **row}), flush=True)
+        show({**row, **vkml_place(args.device)})
 
 
 if __name__ == "__main__":

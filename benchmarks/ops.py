@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from rows import rounds, show, spread, torch_place, validation, vkml_place
+from rows import rounds, show, spread, torch_place, vkml_place
 
 import vkml
 from vkml_core.errors import Error
@@ -204,7 +204,7 @@ def measure(op: Op, library: str, args: argparse.Namespace, copies: dict[str, fl
         row = rated(op, row | found, copies) | place
     except (Error, RuntimeError) as error:
         row |= {"failed": f"{type(error).__name__}: {error}"}
-    show(row | {"validation": validation(), "date": time.strftime("%Y-%m-%d")})
+    show(row)
 
 
 if __name__ == "__main__":

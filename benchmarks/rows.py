@@ -71,5 +71,6 @@ def torch_place(torch: Any) -> dict[str, Any]:
 
 
 def show(row: dict[str, Any]) -> None:
-    """Print a row."""
-    print(json.dumps(row), flush=True)
+    """Print a row, with the state of validation and the date."""
+    when = {"validation": validation(), "date": time.strftime("%Y-%m-%d")}
+    print(json.dumps(row | when), flush=True)

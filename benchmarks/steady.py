@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from rows import show, validation, vkml_place
+from rows import show, vkml_place
 from steps import prepared, vkml_training
 
 import vkml
@@ -58,8 +58,6 @@ def row(model: str, batch: int, device: str, steps: int) -> dict[str, Any]:
         "changed": {k: v for k, v in changed.items() if k not in COUNTED},
         "held": {k: v for k, v in last.items() if k not in COUNTED},
         "loss": training.facts()["loss"],
-        "validation": validation(),
-        "date": time.strftime("%Y-%m-%d"),
     }
 
 

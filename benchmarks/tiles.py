@@ -62,8 +62,10 @@ def choosing(choose: Choose) -> Iterator[None]:
     """Let a function choose tiles, and forget what was lowered with others."""
     runtime.clear_cache()
     with mock.patch.object(matmul, NAME, choose), mock.patch.object(conv, NAME, choose):
-        yield
-    runtime.clear_cache()
+        try:
+            yield
+        finally:
+            runtime.clear_cache()
 
 
 def run(made: Kernel, device: str, choose: Choose) -> tuple[float | None, bytes]:

@@ -13,11 +13,10 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from rows import SIZING, noise, rounds, show, spread, torch_place, validation, vkml_place
+from rows import SIZING, noise, rounds, show, spread, torch_place, vkml_place
 from steps import Training, prepared, torch_training, vkml_training
 
 MODES: Final = ("lazy", "eager", "compiled")
@@ -96,8 +95,6 @@ def measured(args: argparse.Namespace, mode: str) -> Iterator[Row]:
                 "batch": batch,
                 **timed(prepared(made, args.warmup)),
                 **place,
-                "validation": validation(),
-                "date": time.strftime("%Y-%m-%d"),
             }
 
 
