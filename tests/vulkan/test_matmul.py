@@ -74,6 +74,21 @@ def test_every_tile(device: Device, tile: Tile, monkeypatch: pytest.MonkeyPatch)
         judge(device, "matmul", None, *turned)
 
 
+@pytest.mark.parametrize("k", [128, 129, 130, 131, 513])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_nan_stays_in_its_row_and_column(device: Device, k: int, turned: bool) -> None:
+    """What lies next in memory after the end of a row is no part of it, and of a column."""
+    a, b = rough("a", 40, k), rough("b", k, 40)
+    a[5, 0], b[0, 7] = np.nan, np.inf
+    if turned:
+        left, right = (np.ascontiguousarray(x.T) for x in (a, b))
+        sources = (Source(x, View.of(x.shape).permute((1, 0))) for x in (left, right))
+        got = judge(device, "matmul", None, *sources)
+    else:
+        got = judge(device, "matmul", None, a, b)
+    assert np.isfinite(np.delete(np.delete(got, 5, 0), 7, 1)).all()
+
+
 @pytest.mark.parametrize("slices", [63, 64, 65, 129])
 def test_many_slices(device: Device, slices: int) -> None:
     """Last ones with a part of a chunk, and results that are no multiple of a workgroup's."""

@@ -18,7 +18,7 @@ needs_compiler = pytest.mark.skipif(
     reason="glslangValidator and spirv-val are not installed",
 )
 WHOLE = """#version 450
-layout(local_size_x = 1) in;
+layout(local_size_x = 1) in; layout(constant_id = 9) const bool CHOSEN = false;
 layout(push_constant) uniform Push {{ float a; float b; }} push;
 layout(set = 0, binding = 0) buffer Result {{ float v[]; }} result;
 void main()
@@ -133,6 +133,10 @@ def test_no_module_breaks_a_rule(name: str) -> None:
         ("float r = max(push.a, push.b);", "instruction 40 is forbidden"),
         ("precise float r = mod(push.a, push.b);", "OpFMod is forbidden"),
         ("precise float r = dot(vec2(push.a), vec2(push.b));", "OpDot is forbidden"),
+        (
+            "ivec2 by = CHOSEN ? ivec2(0, 1) : ivec2(1, 0); float r = intBitsToFloat(by.x);",
+            "is a vector that is specialised",
+        ),
     ],
 )
 def test_what_the_contract_forbids(monkeypatch: pytest.MonkeyPatch, line: str, found: str) -> None:

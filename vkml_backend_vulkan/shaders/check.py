@@ -39,6 +39,7 @@ FMA: Final = 50
 """GLSL.std.450 Fma: allowed in a block that a specialisation constant chooses, since it runs only
 where the self-test has found that it rounds once."""
 SPEC_CONSTANT_OP, LABEL, BRANCH_CONDITIONAL = 52, 248, 250
+TYPE_VECTOR, SELECT = 23, 169
 
 
 def instructions(module: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -68,7 +69,14 @@ def violations(module: bytes) -> list[str]:
         for op, words in found
         if op == EXT_INST and words[3] not in EXACT_EXTENDED | {FMA}
     ]
-    return wrong + _unguarded(found)
+    return wrong + _chosen_vectors(found) + _unguarded(found)
+
+
+def _chosen_vectors(found: list[tuple[int, tuple[int, ...]]]) -> list[str]:
+    """List the vectors that specialisation constants choose: lavapipe takes them for zeros."""
+    vectors = {words[0] for op, words in found if op == TYPE_VECTOR}
+    chosen = (w for op, w in found if op == SPEC_CONSTANT_OP and w[2] == SELECT)
+    return [f"%{w[1]} is a vector that is specialised" for w in chosen if w[0] in vectors]
 
 
 def _unguarded(found: list[tuple[int, tuple[int, ...]]]) -> list[str]:

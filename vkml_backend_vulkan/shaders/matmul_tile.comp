@@ -26,17 +26,20 @@ layout(constant_id = 8) const bool RIGHT_IN_FOURS = false;
 
 int a_first, b_first;
 
+// (What specialisation constants choose are numbers: lavapipe takes any vector that they choose for
+// zeros.)
+
 bool inside(int i, int k, int extent) { return WHOLE || (i < extent && k < depth); }
 
 uvec4 left(int m, int k)
 {
     int at = a_first + m * a_strides[2] + k * a_strides[3];
     if (LEFT_IN_FOURS) return inside(m, k, rows) ? U32x4(a).v[at >> 2] : uvec4(0u);
-    ivec2 by = LEFT_ALONG_K ? ivec2(0, 1) : ivec2(1, 0);
+    int down = LEFT_ALONG_K ? 0 : 1, along = LEFT_ALONG_K ? 1 : 0;
     int step = LEFT_ALONG_K ? a_strides[3] : a_strides[2];
     uvec4 found;
     [[unroll]] for (int i = 0; i < 4; i++)
-        found[i] = inside(m + i * by.x, k + i * by.y, rows) ? load_f32(a, at + i * step) : 0u;
+        found[i] = inside(m + i * down, k + i * along, rows) ? load_f32(a, at + i * step) : 0u;
     return found;
 }
 
@@ -44,11 +47,11 @@ uvec4 right(int k, int n)
 {
     int at = b_first + k * b_strides[2] + n * b_strides[3];
     if (RIGHT_IN_FOURS) return inside(n, k, columns) ? U32x4(b).v[at >> 2] : uvec4(0u);
-    ivec2 by = RIGHT_ALONG_K ? ivec2(0, 1) : ivec2(1, 0);
+    int down = RIGHT_ALONG_K ? 1 : 0, along = RIGHT_ALONG_K ? 0 : 1;
     int step = RIGHT_ALONG_K ? b_strides[2] : b_strides[3];
     uvec4 found;
     [[unroll]] for (int i = 0; i < 4; i++)
-        found[i] = inside(n + i * by.x, k + i * by.y, columns) ? load_f32(b, at + i * step) : 0u;
+        found[i] = inside(n + i * along, k + i * down, columns) ? load_f32(b, at + i * step) : 0u;
     return found;
 }
 
