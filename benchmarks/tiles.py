@@ -2,17 +2,19 @@
 
 One JSON line for each product, tile and number of steps of k at a time: what decides the shapes in
 vkml_backend_vulkan/lower/tiles.py and the choice among them. The time is the device's own, from the
-first dispatch to the last; `table` marks what is chosen without this program, and `equal` says that
-the bits are those of that choice.
+first dispatch to the last, after a while of the same work: a card that waits for pipelines to be
+made clocks down. `table` marks what is chosen without this program, and `equal` says that the bits
+are those of that choice.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any, Final, cast
 from unittest import mock
@@ -32,6 +34,10 @@ from vkml_core.plugins import open_device
 NAME: Final = "tile_of"
 """What the modules that want a tile call to get one."""
 REPEAT: Final = 20
+BUSY: Final = 100.0
+"""Milliseconds of work before a product is timed."""
+ENOUGH: Final = 0.5
+"""Milliseconds of a run of this work."""
 Choose = Callable[..., Tile | None]
 
 
@@ -72,7 +78,33 @@ def run(made: Kernel, device: str, choose: Choose) -> tuple[float | None, bytes]
     """Give the device's milliseconds, where it tells them, and the bits of the result."""
     with choosing(choose):
         bits = made.build().numpy().tobytes()
+        keep_busy(device)
         return kernel(lambda: vkml.realize(made.build()), device, REPEAT), bits
+
+
+def keep_busy(device: str) -> None:
+    """Give the device other work for a while: a card clocks down while pipelines are made, and
+    comes back only when it has enough to do.
+    """
+    x, took = load(device)
+    for _ in range(math.ceil(BUSY / took)):
+        work(x)
+
+
+@cache
+def load(device: str) -> tuple[vkml.Tensor, float]:
+    """Give an operand of such work that takes the device long enough, and its milliseconds."""
+    count, took = 1 << 10, 0.0
+    while took < ENOUGH:
+        count *= 4
+        x = vkml.randn(count, seed=1, device=device).realize()
+        took = kernel(partial(work, x), device, 1) or ENOUGH
+    return x, took
+
+
+def work(x: vkml.Tensor) -> None:
+    """Compute what no choice of tiles changes."""
+    vkml.realize(x.tan())
 
 
 def chosen(made: Kernel, device: str) -> tuple[Tile | None, bytes]:
