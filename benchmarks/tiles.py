@@ -41,12 +41,12 @@ ENOUGH: Final = 0.5
 Choose = Callable[..., Tile | None]
 
 
-def tiles(depths: Sequence[int], rows: Sequence[int]) -> Iterator[Tile]:
+def tiles(depths: Sequence[int], rows: Sequence[int], others: Sequence[str]) -> Iterator[Tile]:
     """List every shape with every number of steps of k, and of an invocation's rows besides its
-    own.
+    own; the tables' and others, as `128x64x8`.
     """
     found: dict[Tile, None] = {}
-    for tile in (*SHAPES, *WINDOWS):
+    for tile in (*SHAPES, *WINDOWS, *(Tile(*map(int, o.split("x"))) for o in others)):
         for each in (r for r in (tile.each_rows, *rows) if not tile.rows % (4 * r)):
             made = (replace(tile, each_rows=each, depth=depth) for depth in depths)
             found |= dict.fromkeys(made)
@@ -54,13 +54,15 @@ def tiles(depths: Sequence[int], rows: Sequence[int]) -> Iterator[Tile]:
 
 
 def layers(device: str, batch: int) -> Iterator[Kernel]:
-    """Products of the MLP in benchmarks/steps.py: forward, and the gradient of its weights."""
-    x = vkml.randn(batch, 784, seed=1, device=device).realize()
-    w = vkml.randn(128, 784, seed=2, device=device).realize()
-    g = vkml.randn(batch, 128, seed=3, device=device).realize()
-    work = 2 * batch * 784 * 128
-    yield Kernel(f"x @ w.T batch {batch}", partial(vkml.matmul, x, w.T), work, "FLOP/s")
-    yield Kernel(f"g.T @ x batch {batch}", partial(vkml.matmul, g.T, x), work, "FLOP/s")
+    """Products of the largest linear layers in benchmarks/steps.py: forward, and the gradients."""
+    for inputs, outputs in ((784, 128), (2048, 100)):
+        x = vkml.randn(batch, inputs, seed=1, device=device).realize()
+        w = vkml.randn(outputs, inputs, seed=2, device=device).realize()
+        g = vkml.randn(batch, outputs, seed=3, device=device).realize()
+        work, name = 2 * batch * inputs * outputs, f"{inputs}→{outputs} batch {batch}"
+        yield Kernel(f"linear {name}", partial(vkml.matmul, x, w.T), work, "FLOP/s")
+        yield Kernel(f"linear {name} d weight", partial(vkml.matmul, g.T, x), work, "FLOP/s")
+        yield Kernel(f"linear {name} d input", partial(vkml.matmul, g, w), work, "FLOP/s")
 
 
 @contextmanager
@@ -126,7 +128,7 @@ def rows(
     """Time a product with each tile that the device can have."""
     table, bits = chosen(made, device)
     for tile in which:
-        if tile.invocations > limits.invocations or tile.shared > limits.shared:
+        if not tile.fits(limits):
             continue
         milliseconds, found = run(made, device, lambda *_, tile=tile: tile)
         yield {
@@ -150,11 +152,12 @@ def main() -> None:
     parser.add_argument("--sides", nargs="*", type=int, default=[1024])
     parser.add_argument("--depths", nargs="*", type=int, default=[16, 32, 64, 128])
     parser.add_argument("--rows", nargs="*", type=int, default=[], help="of an invocation: 1 2 4 8")
+    parser.add_argument("--shapes", nargs="*", default=[], help="others: 64x128x8 and so on")
     parser.add_argument("--only", nargs="*", default=[""], help="products whose names start so")
     args = parser.parse_args()
     place = vkml_place(args.device)
     limits = cast("VulkanDevice", open_device(args.device)).physical.limits
-    which = list(tiles(args.depths, args.rows))
+    which = list(tiles(args.depths, args.rows, args.shapes))
     batches = ((layers(args.device, b), convolutions(args.device, b)) for b in args.batch)
     for made in chain(*chain(*batches), products(args.device, tuple(args.sides))):
         if made.name.startswith(tuple(args.only)):

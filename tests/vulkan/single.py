@@ -14,7 +14,7 @@ from tests.oracle.run import assert_same_bits, canonical
 from tests.oracle.values import Array
 from tests.vulkan.level import compared, flushes, tamed
 from vkml_backend_cpu.backend import backend as oracle
-from vkml_backend_vulkan.lower.tiles import Tile
+from vkml_backend_vulkan.lower.tiles import SHAPES, Tile
 from vkml_core.backend import Device
 from vkml_core.dtypes import to_dtype
 from vkml_core.graph import Node
@@ -29,6 +29,10 @@ OTHER_TILES: Final = (
     Tile(16, 16, 1, 64),
 )
 """Tiles that no table has, with other rows and steps at a time."""
+TILES: Final = sorted(
+    {*OTHER_TILES, *(t for s in SHAPES for t in (s, s.with_half_the_rows()))}, key=repr
+)
+"""These, and all that a table has or a rule makes of it."""
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from tests.oracle.reference_windows import tap
 from tests.oracle.run import attributes
 from tests.oracle.test_geometries import pairs, windows
 from tests.oracle.values import Array, anything, bits, ints, rough
-from tests.vulkan.single import OTHER_TILES, Source, judge, judge_case
+from tests.vulkan.single import TILES, Source, judge, judge_case
 from vkml_backend_vulkan.lower import conv
-from vkml_backend_vulkan.lower.tiles import WINDOWS, Tile
+from vkml_backend_vulkan.lower.tiles import Tile
 from vkml_core.backend import Device
 from vkml_core.errors import IndexError_
 from vkml_core.ops.spec import REGISTRY, Kind
@@ -88,11 +88,11 @@ def test_tiles(
     judge_convolutions(device, how, n, channels, image, kernel, lay)
 
 
-@pytest.mark.parametrize("tile", sorted({*WINDOWS, *OTHER_TILES}, key=repr), ids=repr)
+@pytest.mark.parametrize("tile", TILES, ids=repr)
 @pytest.mark.parametrize("case", TILED[:2])
 def test_every_tile(device: Device, tile: Tile, case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a device would choose, with four neighbours in a row and not."""
-    monkeypatch.setattr(conv, "WINDOWS", (tile,))
+    monkeypatch.setattr(conv, "tile_of", lambda *_: tile)
     stride, padding, dilation, groups, n, channels, image, kernel = case
     judge_convolutions(
         device, geometry(stride, padding, dilation, groups), n, channels, image, kernel

@@ -12,11 +12,11 @@ import pytest
 from tests.oracle.cases import CASES, Case
 from tests.oracle.run import assert_same_bits
 from tests.oracle.values import EDGES, anything, bits, rough
-from tests.vulkan.single import OTHER_TILES, Source, judge, judge_case, plan_of, result
+from tests.vulkan.single import TILES, Source, judge, judge_case, plan_of, result
 from vkml_backend_cpu.backend import backend as oracle
 from vkml_backend_vulkan.dispatch import Limits
 from vkml_backend_vulkan.lower import matmul
-from vkml_backend_vulkan.lower.tiles import SHAPES, WINDOWS, Product, Tile, tile_of
+from vkml_backend_vulkan.lower.tiles import SHAPES, Product, Tile, fills, tile_of
 from vkml_core.backend import Device
 from vkml_core.ops.spec import Kind
 from vkml_core.shapes import View
@@ -61,10 +61,10 @@ def test_tiles(device: Device, batch: tuple[int, ...], m: int, k: int, n: int, l
     judge(device, "matmul", None, lay(a), lay(b))
 
 
-@pytest.mark.parametrize("tile", sorted({*SHAPES, *WINDOWS, *OTHER_TILES}, key=repr), ids=repr)
+@pytest.mark.parametrize("tile", TILES, ids=repr)
 def test_every_tile(device: Device, tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a device would choose, with factors read as vectors and one by one."""
-    monkeypatch.setattr(matmul, "SHAPES", (tile,))
+    monkeypatch.setattr(matmul, "tile_of", lambda *_: tile)
     for batch, m, k, n in ((), 64, 576, 68), ((2,), 65, 517, 71):
         a, b = rough("a", *batch, m, k), rough("b", *batch, k, n)
         judge(device, "matmul", None, a, b)
@@ -144,12 +144,43 @@ def modules(m: int, k: int, n: int, limits: Limits = LARGE) -> list[str]:
         ((64, 128, 784), 1, (16, 16)),  # few workgroups
         ((64, 64, 64), 1, (16, 16)),
         ((4096, 128, 784), 2, (64, 64)),
-        ((4096, 128, 2048), 4, (64, 32)),  # no slices to be added
+        ((4096, 128, 2048), 4, (64, 64)),  # slices to be added, but fewer reads
+        ((128, 576, 4096), 8, (64, 32)),  # 144 workgroups of 64 × 64, 288 of these
+        ((128, 784, 4096), 8, (64, 64)),  # 208
     ],
 )
 def test_which_tile(product: tuple[int, int, int], chains: int, tile: tuple[int, int]) -> None:
     found = tile_of(Product(*product, chains=chains), LARGE, SHAPES)
     assert found is not None and (found.rows, found.columns) == tile
+
+
+@pytest.mark.parametrize(
+    ("product", "chains", "rows"),
+    [
+        ((1024, 1024, 1024), 2, 8),  # 256 tiles
+        ((4096, 128, 784), 2, 4),  # 128 tiles
+        ((4096, 4096, 64), 1, 4),  # short sums
+        ((32, 32, 65536), 128, 2),  # 128 workgroups of 64 invocations each: of 128 now
+        ((64, 4096, 128), 1, 4),  # 128 of 128
+        ((64, 128, 784), 1, 1),  # there is no half of one row
+    ],
+)
+def test_how_many_rows_an_invocation_has(
+    product: tuple[int, int, int], chains: int, rows: int
+) -> None:
+    found = tile_of(Product(*product, chains=chains), LARGE, SHAPES)
+    assert found is not None and found.each_rows == rows
+    small = replace(LARGE, invocations=64)
+    found = tile_of(Product(*product, chains=chains), small, SHAPES)
+    assert found is not None and found.fits(small)
+
+
+def test_what_is_at_work_to_the_end() -> None:
+    assert not fills(127, LARGE) and fills(128, LARGE)
+    assert not fills(144, LARGE), "sixteen workgroups of the second round, the others wait"
+    assert fills(171, LARGE) and fills(208, LARGE) and fills(288, LARGE)
+    assert all(fills(n, LARGE) for n in range(256, 5000))
+    assert all(fills(n, replace(LARGE, filling=1)) for n in range(1, 100))
 
 
 def test_a_tile_has_an_invocation_for_each_column() -> None:
@@ -158,7 +189,7 @@ def test_a_tile_has_an_invocation_for_each_column() -> None:
             ValueError, match=f"{rows} × 32: its rows are no multiple of 4 · {each}"
         ):
             Tile(rows, 32, each)
-    assert not any(tile.invocations % tile.columns for tile in (*SHAPES, *WINDOWS, *OTHER_TILES))
+    assert not any(tile.invocations % tile.columns for tile in TILES)
 
 
 def test_which_tile_where_workgroups_run_one_by_one() -> None:
@@ -183,6 +214,6 @@ def test_which_kernel() -> None:
     assert modules(128, 4096, 128) == ["matmul.tile.fours", "matmul.slices"]
     small = Limits(invocations=128, shared=16384, groups=LARGE.groups)
     assert modules(2048, 512, 2048, small) == ["matmul.tile.fours"]
-    for none in (replace(small, invocations=32), replace(small, shared=8192)):
+    for none in (replace(small, invocations=32), replace(small, shared=4096)):
         assert modules(2048, 512, 2048, none) == ["matmul.f32"]
     assert modules(0, 5, 3) == []
