@@ -10,9 +10,6 @@ from vkml_backend_vulkan.layout import Layout
 from vkml_backend_vulkan.memory import Buffer
 from vkml_core.plan import Plan, SlotKind
 
-MIRRORED: Final = 256
-"""Bytes of a result up to which its run copies it to where the host sees it."""
-_MOST_MIRRORS: Final = 4
 Bound = tuple[Buffer, ...]
 """Pages of the workspace, inputs and outputs of a run, as in the layout's bases."""
 Pick = Callable[[Bound], Sequence[Buffer]]
@@ -42,10 +39,3 @@ def _picking(places: Sequence[int]) -> Pick:
     if list(places) == list(range(first, first + len(places))):
         return itemgetter(slice(first, first + len(places)))
     return cast("Pick", itemgetter(*places))  # typeshed takes what it gives for one item
-
-
-def small_results(plan: Plan) -> tuple[int, ...]:
-    """Give the slots of results that a run copies to where the host sees them."""
-    made = [plan.slots[s] for s in dict.fromkeys(plan.outputs)]
-    small = [s for s in made if s.kind is SlotKind.OUTPUT and 0 < s.nbytes <= MIRRORED]
-    return tuple(s.index for s in small[:_MOST_MIRRORS])

@@ -11,13 +11,14 @@ import numpy as np
 
 from vkml_backend_vulkan import vk
 from vkml_backend_vulkan.barriers import BEGIN, END, WRITTEN
-from vkml_backend_vulkan.bound import MIRRORED, Bound, Places, small_results
+from vkml_backend_vulkan.bound import Bound, Places
 from vkml_backend_vulkan.dispatch import Lowered
 from vkml_backend_vulkan.failures import first_error
 from vkml_backend_vulkan.forecast import Forecast, check_allocations, forecast, shortage
 from vkml_backend_vulkan.layout import Layout, can_fail
 from vkml_backend_vulkan.lower.arrange import Run
 from vkml_backend_vulkan.memory import Buffer, Mirror, exchange
+from vkml_backend_vulkan.mirrored import MIRRORED, small_results
 from vkml_backend_vulkan.numbers import Numbers
 from vkml_backend_vulkan.recorded import Recorded
 from vkml_backend_vulkan.recording import Recording, pieces

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered
+from vkml_backend_vulkan.mirrored import small_results
 from vkml_core.plan import Plan, SlotKind
 from vkml_core.plan_rules import dependencies
 
@@ -17,6 +18,8 @@ ALL_OWN_SCRATCH: Final = 32 << 20
 """The same for all steps of a plan together."""
 FILLS: Final = 1 << 18
 """Invocations that fill a large device: two such kernels side by side only share its caches."""
+FEW: Final = 128
+"""Workgroups below which most of a large device has nothing to do."""
 CHECK_LEVELS: Final = 2
 """Levels that checks may have to themselves; in each a large device has little to do."""
 _SCRATCH, _DEVICE = "scratch", "device"
@@ -36,19 +39,23 @@ def flatten(
     plan: Plan, lowered: Sequence[Lowered], *, checks_first: bool = False
 ) -> Iterator[Flat]:
     """List the dispatches that do something, level by level: those of one level run side by side,
-    and wait for the level before. Each is as early as what it needs itself allows; those of a
-    step run one after the other, but that none waits for one that only reports errors. The copy of
-    a plan's numbers, which comes first, runs beside the first level.
+    and wait for the level before. Each is as early as what it needs itself allows, but small ones
+    that the host does not wait for as late as what needs them: a level takes as long as its longest
+    dispatch, and a large one later hides them. Those of a step run one after the other, but that
+    none waits for one that only reports errors. The copy of a plan's numbers, which comes first,
+    runs beside the first level.
 
     With `checks_first` what can fail, and what that needs, has levels of its own before all else,
     so that the host is told as early as can be; but not where these are many, nor where it shares
     scratch with other steps, which would overwrite what it leaves there for its own step.
     """
     nodes = _nodes(plan, lowered)
-    checks = _checks(nodes) if checks_first else set()
-    levels = _levels(nodes, checks)
-    if len({levels[i] for i in checks}) > CHECK_LEVELS:
-        levels = _levels(nodes, set())
+    checks = _leading_to(nodes, {ERRORS})
+    levels = _levels(nodes, set())
+    if checks_first and not any(_SCRATCH in nodes[i].takes for i in checks):
+        first = _levels(nodes, checks)
+        levels = first if len({first[i] for i in checks}) <= CHECK_LEVELS else levels
+    levels = _small_ones_late(nodes, levels, _leading_to(nodes, {ERRORS, *small_results(plan)}))
     last = 0
     for i in sorted(range(len(nodes)), key=levels.__getitem__):
         yield Flat(nodes[i].place, nodes[i].dispatch, levels[i] > last)
@@ -114,13 +121,13 @@ def _slots(dispatch: Dispatch) -> set[int]:
     return {p.slot for p in dispatch.pointers}
 
 
-def _checks(nodes: Sequence[_Node]) -> set[int]:
-    """Give what can fail, and all that this waits for; nothing if some of it shares scratch."""
+def _leading_to(nodes: Sequence[_Node], slots: set[int]) -> set[int]:
+    """Give what touches one of these slots, and all that this waits for."""
     found: set[int] = set()
     for i, node in reversed(list(enumerate(nodes))):
-        if i in found or ERRORS in _slots(node.dispatch):
+        if i in found or not slots.isdisjoint(_slots(node.dispatch)):
             found |= {i, *node.waits}
-    return set() if any(_SCRATCH in nodes[i].takes for i in found) else found
+    return found
 
 
 def _levels(nodes: Sequence[_Node], first: set[int]) -> list[int]:
@@ -136,6 +143,20 @@ def _levels(nodes: Sequence[_Node], first: set[int]) -> list[int]:
             turns |= dict.fromkeys(nodes[i].takes, levels[i])
         start = 1 + max((levels[i] for i in phase), default=-1)
     return levels
+
+
+def _small_ones_late(nodes: Sequence[_Node], levels: Sequence[int], urgent: set[int]) -> list[int]:
+    """Move small dispatches as far back as what waits for them allows; not urgent ones, which the
+    host waits for, nor those that take turns.
+    """
+    moved = list(levels)
+    until = [max(levels, default=0)] * len(nodes)
+    for i, node in reversed(list(enumerate(nodes))):
+        if math.prod(node.dispatch.groups) < FEW and i not in urgent and not node.takes:
+            moved[i] = until[i]
+        for w in node.waits:
+            until[w] = min(until[w], moved[i] - 1)
+    return moved
 
 
 def _takes(dispatch: Dispatch, has_own_scratch: bool) -> frozenset[str]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from vkml_conformance.domains import DOMAINS, Domain
+from vkml_conformance.domains import DOMAINS, LINE_STARTS, Domain
 from vkml_conformance.layouts import LAYOUTS, Layout, cycle
 from vkml_conformance.operands import Draw, value
 from vkml_conformance.sample import Sample
-from vkml_conformance.samples import SAMPLES
+from vkml_conformance.samples import LARGE, SAMPLES
 from vkml_conformance.values import Array
 from vkml_core.dtypes import ALL, DTYPES, DType
 from vkml_core.ops.elementwise import Cast
@@ -110,7 +110,8 @@ def cases_of(spec: OpSpec, dtype: DType, seed: int = 0) -> Iterator[Case]:
     """Give the cases of a row with one dtype.
 
     A full sample comes in every layout, alike for all operands and different for each, with every
-    domain. The others come contiguous with the usual values, and mixed with the strangest.
+    domain. The others come contiguous with the usual values, and mixed with the strangest; large
+    ones with floats that tell what is read beyond the end of a line.
     """
     domains = DOMAINS[dtype.category]
     for sample in SAMPLES[spec.kind](spec):
@@ -121,6 +122,11 @@ def cases_of(spec: OpSpec, dtype: DType, seed: int = 0) -> Iterator[Case]:
             pairs = [(ways[0], domains[0]), *((way, domains[-1]) for way in ways[1:])]
         for way, domain in pairs:
             yield Case(spec, dtype, sample, way, domain, seed)
+    large = LARGE.get(spec.kind) if dtype.category == "float" else None
+    for sample in large(spec) if large else ():
+        ways = list(_ways(sample))
+        for way in ways if sample.full else ways[:1]:
+            yield Case(spec, dtype, sample, way, LINE_STARTS, seed)
 
 
 def _ways(sample: Sample) -> Iterator[tuple[Layout, ...]]:

@@ -55,6 +55,11 @@ class Domain:
     normal: bool
 
 
+FIRST_LINE: Final = 5
+LINES: Final = 997
+"""Lines from one that begins with no number to the next."""
+
+
 def usual(name: str, shape: tuple[int, ...], dtype: DType, within: Range) -> Array:
     """Give numbers in a range, of both signs."""
     form = FORMATS[dtype.numpy]
@@ -131,6 +136,18 @@ def _bools(name: str, shape: tuple[int, ...], dtype: DType, within: Range) -> Ar
     return found
 
 
+def _line_starts(name: str, shape: tuple[int, ...], dtype: DType, within: Range) -> Array:
+    """Put NaN and infinities where few lines begin, along the last axis and the one before."""
+    found = usual(name, shape, dtype, within)
+    strange = np.array([np.nan, np.inf, -np.inf], dtype.numpy)
+    for axis in (-1, -2):
+        starts = np.take(found, 0, axis).reshape(-1)
+        few = np.arange(FIRST_LINE, starts.size, LINES)
+        starts[few] = strange[few // LINES % strange.size]
+        np.moveaxis(found, axis, 0)[0] = starts.reshape(np.take(found, 0, axis).shape)
+    return found
+
+
 _INFINITE: Final = _signed(lambda fraction, bias: (2 * bias + 1) << fraction)
 _NAN: Final = _signed(lambda fraction, bias: (4 * bias + 3) << (fraction - 1))
 DOMAINS: Final[dict[Category, tuple[Domain, ...]]] = {
@@ -151,3 +168,8 @@ DOMAINS: Final[dict[Category, tuple[Domain, ...]]] = {
     "bool": (Domain("both", _bools, True),),
 }
 """The first of a category is the usual one, the last the strangest."""
+LINE_STARTS: Final = Domain("line starts", _line_starts, True)
+"""Floats of which few are no numbers, where lines begin: what is read beyond the end of the line
+before, and multiplied by zero, is seen in results that should be numbers. For operands of two axes
+and more.
+"""

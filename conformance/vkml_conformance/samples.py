@@ -18,7 +18,7 @@ from vkml_conformance.operands import (
 )
 from vkml_conformance.sample import BASE, EMPTY, LANES, RANKS, Sample, made
 from vkml_conformance.views import moves, views
-from vkml_conformance.windows import convolutions, pools
+from vkml_conformance.windows import convolutions, large_convolutions, pools
 from vkml_core.dtypes import DTYPES
 from vkml_core.ops.elementwise import Cast
 from vkml_core.ops.reduce import Axes
@@ -118,6 +118,17 @@ def _matmul(spec: OpSpec) -> Iterator[Sample]:
         yield Sample(None, operands, full=(*batch, m, k, n) in full)
 
 
+TILED: Final = ((40, 129, 41), (65, 514, 34))
+"""m, k, n that are enough for tiles and no multiple of their sides, nor of four."""
+VAST: Final = (1024, 33 * 16, 1024)
+"""m, k, n that are enough for the largest tiles, to the last of which nothing is missing."""
+
+
+def _tiled(spec: OpSpec) -> Iterator[Sample]:
+    for m, k, n in (*TILED, VAST):
+        yield Sample(None, (Operand((m, k)), Operand((k, n))), full=(m, k, n) != VAST)
+
+
 def _generate(spec: OpSpec) -> Iterator[Sample]:
     numbers = Operand(()), Operand(())
     if spec.name == "arange":
@@ -159,3 +170,11 @@ SAMPLES: Final[dict[Kind, Maker]] = {
     Kind.ASSIGN: _assign,
 }
 """A row of a kind that is here needs no further line; a new kind needs one."""
+LARGE: Final[dict[Kind, Maker]] = {
+    Kind.MATMUL: _tiled,
+    Kind.CONV: _windows(large_convolutions),
+}
+"""Calls that are large enough for kernels which small ones never reach, and which read several
+elements at a time: with numbers that tell what else has been read (`domains.LINE_STARTS`), the full
+ones in every layout.
+"""

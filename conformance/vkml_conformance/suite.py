@@ -11,6 +11,7 @@ from typing import Final, get_args
 
 from vkml_conformance import donation, failing, graphs, invariance, refusals, rows, sweeps, training
 from vkml_conformance.check import Check, Part
+from vkml_conformance.domains import LINE_STARTS
 from vkml_conformance.pulse import beat
 from vkml_conformance.rows import Choice
 from vkml_conformance.schema import Selection
@@ -157,10 +158,13 @@ def _chosen(group: Sequence[Choice], limit: int, seed: int) -> Iterator[list[Cho
 
 
 def _features(choice: Choice) -> set[tuple[object, ...]]:
-    """Tell what a case shows: its sample, its values, how each operand lies."""
+    """Tell what a case shows: its sample, whether it is a large one, its values, how each operand
+    lies.
+    """
     case = choice.case
+    large = case.domain is LINE_STARTS
     lies = {(i, layout.name) for i, layout in enumerate(case.layouts)}
-    return {(id(case.sample),), (case.domain.name,), *lies}
+    return {(id(case.sample),), ("large", large), (case.domain.name,), *lies}
 
 
 def _draw(text: str, seed: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vkml_conformance.operands import Operand, index
 from vkml_core.ops.conv import window_size
 from vkml_core.ops.spec import OpSpec
 
 Pair = tuple[int, int]
+Called = tuple[Any, tuple[Operand, ...]]
 Found = tuple[Any, tuple[Operand, ...], bool]
 IMAGE: Final = (7, 6)
 KERNEL: Final = (3, 2)
@@ -26,6 +27,18 @@ CONVOLUTIONS: Final = (
     (_window((2, 1), (3, 4), (1, 3)), 4),
 )
 """Windows of a kernel of 3 × 2, and groups; the first one with every layout and domain."""
+
+
+class Size(NamedTuple):
+    """Images of a batch, and channels."""
+
+    batch: int
+    inputs: int = 4
+    outputs: int = 8
+
+
+LARGE: Final = Size(8, 24, 32)
+"""Enough of everything for kernels that compute results by tiles."""
 POOLS: Final = (
     (KERNEL, _window((2, 1), (1, 1), (1, 1))),
     ((2, 2), _window((2, 2), (0, 0), (1, 1))),
@@ -37,46 +50,55 @@ def convolutions(spec: OpSpec) -> Iterator[Found]:
     """Give (attributes, operands, full) of a row of convolutions or of columns."""
     for number, (window, groups) in enumerate(CONVOLUTIONS):
         for batch in (2, 0) if number == 0 else (2,):
-            attrs, operands = _OF_ROW[spec.name](spec, window, groups, batch)
+            attrs, operands = _OF_ROW[spec.name](spec, window, groups, Size(batch))
             yield attrs, operands, number == 0 and batch > 0
+
+
+def large_convolutions(spec: OpSpec) -> Iterator[Found]:
+    """Give (attributes, operands, full) of a large convolution, of images that are not square."""
+    if spec.name in _OF_CHANNELS:
+        yield *_OF_CHANNELS[spec.name](spec, _window((1, 1), (1, 0), (1, 1)), 1, LARGE), True
 
 
 def _places(window: dict[str, Pair]) -> Pair:
     return window_size("conv2d", IMAGE, KERNEL, **window)
 
 
-def _conv2d(spec: Any, window: Any, groups: int, n: int) -> tuple[Any, tuple[Operand, ...]]:
-    x, w = Operand((n, 4, *IMAGE)), Operand((8, 4 // groups, *KERNEL))
+def _conv2d(spec: Any, window: Any, groups: int, size: Size) -> Called:
+    n, inputs, outputs = size
+    x, w = Operand((n, inputs, *IMAGE)), Operand((outputs, inputs // groups, *KERNEL))
     return spec.attrs(groups=groups, **window), (x, w)
 
 
-def _input_grad(spec: Any, window: Any, groups: int, n: int) -> tuple[Any, tuple[Operand, ...]]:
-    g, w = Operand((n, 8, *_places(window))), Operand((8, 4 // groups, *KERNEL))
+def _input_grad(spec: Any, window: Any, groups: int, size: Size) -> Called:
+    n, inputs, outputs = size
+    g = Operand((n, outputs, *_places(window)))
+    w = Operand((outputs, inputs // groups, *KERNEL))
     return spec.attrs(image=IMAGE, groups=groups, **window), (g, w)
 
 
-def _weight_grad(spec: Any, window: Any, groups: int, n: int) -> tuple[Any, tuple[Operand, ...]]:
-    x, g = Operand((n, 4, *IMAGE)), Operand((n, 8, *_places(window)))
+def _weight_grad(spec: Any, window: Any, groups: int, size: Size) -> Called:
+    n, inputs, outputs = size
+    x, g = Operand((n, inputs, *IMAGE)), Operand((n, outputs, *_places(window)))
     return spec.attrs(kernel=KERNEL, groups=groups, **window), (x, g)
 
 
-def _im2col(spec: Any, window: Any, groups: int, n: int) -> tuple[Any, tuple[Operand, ...]]:
-    return spec.attrs(kernel=KERNEL, **window), (Operand((n, 4, *IMAGE)),)
+def _im2col(spec: Any, window: Any, groups: int, size: Size) -> Called:
+    return spec.attrs(kernel=KERNEL, **window), (Operand((size.batch, size.inputs, *IMAGE)),)
 
 
-def _col2im(spec: Any, window: Any, groups: int, n: int) -> tuple[Any, tuple[Operand, ...]]:
+def _col2im(spec: Any, window: Any, groups: int, size: Size) -> Called:
     rows, cols = _places(window)
-    size = 4 * KERNEL[0] * KERNEL[1], rows * cols
-    return spec.attrs(image=IMAGE, kernel=KERNEL, **window), (Operand((n, *size)),)
+    columns = size.batch, size.inputs * KERNEL[0] * KERNEL[1], rows * cols
+    return spec.attrs(image=IMAGE, kernel=KERNEL, **window), (Operand(columns),)
 
 
-_OF_ROW: Final[dict[str, Callable[..., tuple[Any, tuple[Operand, ...]]]]] = {
+_OF_CHANNELS: Final[dict[str, Callable[..., Called]]] = {
     "conv2d": _conv2d,
     "conv2d_input_grad": _input_grad,
     "conv2d_weight_grad": _weight_grad,
-    "im2col": _im2col,
-    "col2im": _col2im,
 }
+_OF_ROW: Final = {**_OF_CHANNELS, "im2col": _im2col, "col2im": _col2im}
 
 
 def pools(spec: OpSpec) -> Iterator[Found]:

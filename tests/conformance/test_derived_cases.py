@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 from vkml_conformance.cases import Case, cases_of, derive, takes
-from vkml_conformance.domains import DOMAINS
+from vkml_conformance.domains import DOMAINS, LINE_STARTS
 from vkml_conformance.layouts import LAYOUTS
 from vkml_conformance.normal import subnormal
 from vkml_conformance.rows import RowSubject
@@ -40,6 +40,23 @@ def test_every_layout_with_every_domain(cases: list[Case]) -> None:
         seen = {(lay.name, c.domain.name) for c in some for lay in c.layouts}
         domains = DOMAINS[dtype.category]
         assert seen >= {(lay.name, d.name) for lay in LAYOUTS for d in domains}, spec
+
+
+def test_large_cases_tell_what_is_read_beyond_a_line(cases: list[Case]) -> None:
+    large = [c for c in cases if c.domain is LINE_STARTS]
+    assert {c.spec.kind for c in large} == {Kind.MATMUL, Kind.CONV}
+    assert {c.dtype for c in large} == FLOATS
+    for case in large:
+        plain = all(layout.name != "broadcast" for layout in case.layouts)
+        for x in case.arrays if plain else ():
+            strange = ~np.isfinite(x)
+            assert 0 < strange.sum() < 0.01 * x.size
+            begins = np.zeros(x.shape, bool)
+            begins[..., 0] = begins[..., 0, :] = True
+            assert not strange[~begins].any()
+        if case.spec.name == "matmul" and plain:
+            result = RowSubject(case, "forward").wanted()[0]
+            assert np.isfinite(result).mean() > 0.9, case.name
 
 
 def test_every_rank_and_nothing_at_all(cases: list[Case]) -> None:

@@ -13,6 +13,7 @@ from vkml_backend_vulkan.dispatch import ERRORS, Dispatch, Lowered, Pointer
 from vkml_backend_vulkan.order import (
     ALL_OWN_SCRATCH,
     CHECK_LEVELS,
+    FEW,
     FILLS,
     OWN_SCRATCH,
     flatten,
@@ -22,7 +23,8 @@ from vkml_core.dtypes import float32
 from vkml_core.plan import Call, Operand, Plan, Slot, SlotKind, Step
 from vkml_core.shapes import View
 
-ONE = Lowered((Dispatch("m", (1, 1, 1), (), b""),))
+ONE = Lowered((Dispatch("m", (FEW, 1, 1), (), b""),))
+SMALL = Lowered((Dispatch("m", (FEW - 1, 1, 1), (), b""),))
 TWO = Lowered(ONE.dispatches * 2)
 NOTHING = Lowered(())
 LARGE = OWN_SCRATCH + 1
@@ -131,7 +133,7 @@ def test_two_that_fill_the_device_do_not_run_side_by_side() -> None:
 def before(*slots: int) -> Lowered:
     """A step whose first dispatch touches only some slots."""
     return Lowered(
-        (Dispatch("m", (1, 1, 1), tuple(Pointer(s, 0) for s in slots), b""), *TWO.dispatches[:1])
+        (Dispatch("m", (FEW, 1, 1), tuple(Pointer(s, 0) for s in slots), b""), *TWO.dispatches[:1])
     )
 
 
@@ -221,3 +223,41 @@ def test_the_first_check_waits_for_numbers_that_it_reads() -> None:
     every = [touching(given, i, low) for i, low in enumerate((ONE, ONE, ONE, LABELS))]
     found = [(f.step, f.barrier) for f in flatten(given, every, checks_first=True)]
     assert found == [(2, True), (3, True), (0, True), (1, True), (3, True)]
+
+
+BESIDE: Final = (((0,), 1), ((0,), 2), ((1,), 3), ((3, 2), 4))
+"""Step 1 could run beside step 0 or beside step 2, before step 3 reads what both give."""
+APART: Final = {1: 0, 2: 64, 3: 128, 4: 192}
+
+
+def test_small_dispatches_are_as_late_as_what_needs_them() -> None:
+    given = plan(*BESIDE, arena=APART)
+    assert order(given, ONE, ONE, ONE, ONE) == [[0, 1], [2], [3]]
+    assert order(given, ONE, SMALL, ONE, ONE) == [[0], [1, 2], [3]]
+    assert order(given, ONE, SMALL, SMALL, ONE) == [[0], [1, 2], [3]]
+    twice = Lowered(SMALL.dispatches * 2)
+    assert order(given, ONE, twice, ONE, ONE) == [[0, 1], [1, 2], [3]]
+    last = plan(*BESIDE[:3], arena=APART)
+    assert order(last, ONE, SMALL, ONE) == [[0], [1, 2]], "nothing needs it"
+
+
+def test_small_dispatches_are_early_enough_for_who_overwrites_what_they_read() -> None:
+    """Slots 2 and 4 share bytes: step 1 reads 2 before step 3 writes 4."""
+    given = plan(((0,), 2), ((2,), 1), ((0,), 3), ((3,), 4), ((4,), 5), arena={2: 0, 3: 64, 4: 0})
+    assert order(given, ONE, SMALL, ONE, ONE, ONE) == [[0, 2], [1], [3], [4]]
+
+
+def test_what_the_host_waits_for_is_early_however_small() -> None:
+    given = plan(*BESIDE, arena=APART)
+    reports = replace(before(0, ERRORS), dispatches=before(0, ERRORS).dispatches[:1])
+    small = Lowered((replace(reports.dispatches[0], groups=(1, 1, 1)),))
+    assert order(given, ONE, small, ONE, ONE) == [[0, 1], [2], [3]]
+    result = plan(*BESIDE, arena={1: 0, 3: 128, 4: 192})  # slot 2 is copied to the host
+    assert order(result, ONE, SMALL, ONE, ONE) == [[0, 1], [2], [3]]
+    large = tuple(replace(s, shape=(1000,)) if s.index == 2 else s for s in result.slots)
+    assert order(replace(result, slots=large), ONE, SMALL, ONE, ONE) == [[0], [1, 2], [3]]
+
+
+def test_small_dispatches_keep_their_turn_with_shared_scratch() -> None:
+    some = Lowered(SMALL.dispatches, scratch=(LARGE,))
+    assert order(plan(*BESIDE, arena=APART), ONE, some, ONE, ONE) == [[0, 1], [2], [3]]

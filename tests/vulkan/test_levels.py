@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
@@ -52,6 +53,51 @@ def test_nothing_waits_for_memory(name: str, device: VulkanDevice, model: str) -
     digest(model, name, 2)
     plan = longest()
     assert levels(plan, device) <= levels(without_an_arena(plan), device)
+
+
+def placed(plan: Plan, device: VulkanDevice) -> dict[tuple[int, bytes, str], int]:
+    """Give the level of each dispatch."""
+    ready, _, lowered = prepared(device, plan)
+    level, found = 0, {}
+    for f in flatten(ready, lowered):
+        level += f.barrier
+        found[f.step, f.dispatch.push, f.dispatch.module] = level
+    return found
+
+
+def test_small_dispatches_run_beside_large_ones_later(
+    name: str, device: VulkanDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a network's backward pass the last layer's gradients are done beside the first layer's."""
+    vkml.manual_seed(0)
+    net = vkml.nn.Sequential(vkml.nn.Linear(64, 128), vkml.nn.ReLU(), vkml.nn.Linear(128, 8))
+    net.to(name)
+    optimizer = vkml.optim.SGD(net.parameters(), lr=0.1)
+    x = vkml.randn(512, 64, seed=1, device=name).realize()
+
+    def step() -> vkml.Tensor:
+        loss = net(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    runtime.clear_cache()
+    vkml.compile(step)().item()
+    plan = longest()
+    late = placed(plan, device)
+    groups = {
+        (f.step, f.dispatch.push, f.dispatch.module): math.prod(f.dispatch.groups)
+        for f in flatten(*prepared(device, plan)[::2])
+    }
+    monkeypatch.setattr(order, "FEW", 0)
+    early = placed(plan, device)
+    assert late.keys() == early.keys() and len(groups) == len(late)
+    moved = {key for key in late if late[key] != early[key]}
+    assert moved and all(late[key] > early[key] and groups[key] < 128 for key in moved)
+    assert max(late.values()) == max(early.values()), "no level more"
+    last = {key for key in late if "matmul" in key[2] and late[key] == max(late.values())}
+    assert len(last) == 2, "the gradients of both layers' weights"
 
 
 def test_the_labels_part_of_a_loss_is_beside_the_network(name: str, device: VulkanDevice) -> None:

@@ -77,6 +77,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
         options=("--family", "matmul", "--dtype", "float32"),
     ),
     "tail": Mutant("mutants.tiles:tail", "tile tail reading beyond K"),
+    "rows": Mutant(
+        "mutants.tiles:rows",
+        "large products read beyond the end of a row, and multiply what is there by zeros",
+        cause="NaN handling",
+        options=("--family", "matmul", "--dtype", "float32"),
+    ),
     "barrier": Mutant(
         "mutants.executor:barrier",
         "missing barrier: stale read on the second run only",

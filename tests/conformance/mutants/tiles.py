@@ -17,6 +17,8 @@ TILE: Final = 32
 """Rows of a tile of a product."""
 DEPTH: Final = 16
 """Columns that a tile reads at a time."""
+LARGE: Final = 24
+"""Rows and columns from which on there are tiles."""
 
 
 def last_row(attrs: Any, a: Array, b: Array) -> Array:
@@ -48,6 +50,20 @@ def beyond_k(attrs: Any, a: Array, b: Array) -> Array:
     right = (matrix[:, None, None] * k + column[:, None]) * n + row[:n]
     out = product(_read(a, left), _read(b, right))
     return out.reshape((*a.shape[:-1], n))
+
+
+def beyond_rows(attrs: Any, a: Array, b: Array) -> Array:
+    """Large products read rows by four neighbours, the last of them beyond the end of the row, and
+    multiply those by zeros: no number times zero is no number.
+    """
+    out = matmul.matmul(a, b)
+    (m, k), n, lines = a.shape[-2:], b.shape[-1], int(np.prod(a.shape[:-1], dtype=np.int64))
+    if out.dtype.kind != "f" or min(m, n) < LARGE or m * k * n < LARGE**3:
+        return out
+    after = np.arange(lines)[:, None] * k + np.arange(k, -(-k // 4) * 4)
+    strange = ~np.isfinite(_read(a, after)).all(axis=1)
+    out.reshape(lines, n)[strange] = np.nan
+    return out
 
 
 def _dense(x: Array) -> bool:
@@ -85,6 +101,7 @@ def _words(op: str) -> Kernel:
 
 last = Altered("last", {"matmul": last_row})
 tail = Altered("tail", {"matmul": beyond_k})
+rows = Altered("rows", {"matmul": beyond_rows})
 gradient = Altered("gradient", {"mul": memory_order})
 index32 = Altered("index32", {op: _with_index(op, np.int32) for op in ("gather", "scatter_add")})
 index16 = Altered("index16", {op: _with_index(op, np.uint16) for op in ("gather", "scatter_add")})

@@ -54,6 +54,13 @@ def _product(m: int, k: int, n: int = 3, dtype: Any = np.float32, batch: int = 0
     return _of(lambda x, y: x @ y, a, b)
 
 
+def _line_start(k: int) -> Witness:
+    """A product large enough for tiles, one line of which begins with NaN."""
+    a = numbers(40, k)
+    a[5, 0] = np.nan
+    return _of(lambda x, y: x @ y, a, numbers(k, 40, seed=1))
+
+
 def _sum(n: int) -> Witness:
     return _of(lambda x: x.sum(dim=1), numbers(32, n))
 
@@ -153,6 +160,7 @@ PAIRS: Final[dict[str, Pair]] = {
     ),
     "last": Pair(_product(65, 3, 66), _product(64, 3, 66)),
     "tail": Pair(_product(3, 6, batch=2), _product(3, 6)),
+    "rows": Pair(_line_start(129), _line_start(128)),
     "gradient": Pair(_gradient, _of(lambda x, y: x.T * y.T, numbers(3, 5), numbers(3, 5))),
     "index32": Pair(_gather(8, 2**32 + 1), _gather(8, 0, 7, 3)),
     "index16": Pair(_gather(70_000, 69_999), _gather(65_536, 65_535, 0)),
