@@ -31,7 +31,7 @@ AT_WORK: Final = 128
 """Invocations of a processor that hide each other's waiting; with fewer, each has half the rows."""
 MOST_ROWS_OF_FEW: Final = 4
 """Rows of an invocation where tiles are few or sums are short (one chunk is not)."""
-ADDED: Final = 1.05
+ADDED: Final = 1.1
 """How much longer a product takes whose slices have to be added up."""
 MANY_SLICES: Final = 64
 """Slices from which on a workgroup reads them side by side (matmul_many_slices.comp)."""
