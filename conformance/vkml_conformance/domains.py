@@ -55,11 +55,6 @@ class Domain:
     normal: bool
 
 
-FIRST_LINE: Final = 5
-LINES: Final = 997
-"""Lines from one that begins with no number to the next."""
-
-
 def usual(name: str, shape: tuple[int, ...], dtype: DType, within: Range) -> Array:
     """Give numbers in a range, of both signs."""
     form = FORMATS[dtype.numpy]
@@ -148,6 +143,9 @@ def _line_starts(name: str, shape: tuple[int, ...], dtype: DType, within: Range)
     return found
 
 
+FIRST_LINE: Final = 5
+LINES: Final = 997
+"""The first line that begins with no number, and how many there are from one to the next."""
 _INFINITE: Final = _signed(lambda fraction, bias: (2 * bias + 1) << fraction)
 _NAN: Final = _signed(lambda fraction, bias: (4 * bias + 3) << (fraction - 1))
 DOMAINS: Final[dict[Category, tuple[Domain, ...]]] = {

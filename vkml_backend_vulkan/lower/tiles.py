@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -116,36 +115,44 @@ class Product(NamedTuple):
     matrices: int = 1
     chains: int = 1
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth tiles."""
+        least = LEAST_SIDE_OF_CHAINS if self.depth >= LONG else LEAST_SIDE
+        work = self.rows * self.columns * self.depth
+        return work >= LEAST_PRODUCTS and min(self.rows, self.columns) >= least
+
+    def tiles(self, tile: Tile) -> int:
+        """Count the tiles of all matrices."""
+        return self.matrices * tile.count(self.rows, self.columns)
+
+    def workgroups(self, tile: Tile) -> int:
+        """Count the workgroups, of which each has a tile, or a slice of its chains."""
+        return self.tiles(tile) * slices(self.tiles(tile), self.chains)
+
+    def suits(self, tile: Tile) -> bool:
+        """Whether there is enough for a tile whose invocations do much: many tiles, long sums."""
+        many = self.tiles(tile) >= ENOUGH and self.depth >= CHUNK
+        return many or tile.each_rows <= MOST_ROWS_OF_FEW
+
+    def cost(self, tile: Tile) -> float:
+        """Estimate the time, in terms of products of one invocation, on a device that is full."""
+        added = ADDED if slices(self.tiles(tile), self.chains) > 1 else 1
+        return self.tiles(tile) * tile.rows * tile.columns * tile.cost * added
+
 
 def tile_of(product: Product, limits: Limits, shapes: Sequence[Tile]) -> Tile | None:
     """Give the tile for float32 products, or None where they are not worth one: that of the least
-    cost and waste among those that fill the device, or the smallest where none does. (With each of
-    32 products timed on an H200, benchmarks/tiles.py, it takes 0.6 % longer than with the best.)
+    cost and waste among those that fill the device, or the smallest where none does. (32 products
+    take 0.7 % longer with it on an H200 than each with its best: benchmarks/tiles.py.)
     """
-    rows, columns, depth, matrices, chains = product
-
-    def tiles(tile: Tile) -> int:
-        return matrices * tile.count(rows, columns)
-
-    def suits(tile: Tile) -> bool:
-        long = tiles(tile) >= ENOUGH and depth >= CHUNK
-        return tile.fits(limits) and (long or tile.each_rows <= MOST_ROWS_OF_FEW)
-
-    def workgroups(tile: Tile) -> int:
-        return slices(tiles(tile), chains) * tiles(tile)
-
-    def cost(tile: Tile) -> float:
-        added = ADDED if slices(tiles(tile), chains) > 1 else 1
-        return tiles(tile) * tile.rows * tile.columns * tile.cost * added
-
-    found = [t for t in shapes if suits(t)]
-    least = LEAST_SIDE_OF_CHAINS if depth >= LONG else LEAST_SIDE
-    if not found or rows * columns * depth < LEAST_PRODUCTS or min(rows, columns) < least:
+    found = [t for t in shapes if t.fits(limits) and product.suits(t)]
+    if not found or not product.is_large:
         return None
-    full = [t for t in found if fills(workgroups(t), limits)]
-    best = min(full or found[-1:], key=cost)
+    full = [t for t in found if fills(product.workgroups(t), limits)]
+    best = min(full or found[-1:], key=product.cost)
     half = best.with_half_the_rows()
-    few = workgroups(best) * best.invocations < limits.filling * AT_WORK
+    few = product.workgroups(best) * best.invocations < limits.filling * AT_WORK
     return half if few and half.fits(limits) else best
 
 
@@ -158,9 +165,8 @@ def fills(workgroups: int, limits: Limits) -> bool:
 def not_tiled(op: str, token: str, product: Product, limits: Limits) -> Decision:
     """Tell why a product is not computed by tiles."""
     small = f"{' × '.join(map(str, product[:3]))} is too little work for a tile"
-    large = min(product[:2]) >= LEAST_SIDE and math.prod(product[:3]) >= LEAST_PRODUCTS
     because = f"tiles are for float32, not {token}" if token != "f32" else small
-    if token == "f32" and large:
+    if token == "f32" and product.is_large:
         because = "the device's workgroups are too small for tiles"
     return decision(op, ONE_OUTPUT, (TILES, SLICES), because, limits)
 
