@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from vkml_conformance.check import Run, Subject
+from vkml_conformance.domains import LINE_STARTS
 from vkml_conformance.evidence import Evidence, ulps
 from vkml_conformance.places import (
     counter_is_off,
@@ -37,6 +38,14 @@ def _stale(e: Evidence) -> str:
         return ""
     same = np.array_equal(words(e.earlier[e.wrong]), words(e.got))
     return "stale read" if same else ""
+
+
+def _beyond(e: Evidence) -> str:
+    """No number where there should be one, of operands of which few lines begin with none."""
+    if e.case is None or e.case.domain != LINE_STARTS:
+        return ""
+    foreign = np.all(np.isfinite(e.want) & ~np.isfinite(e.got))
+    return "read beyond the end of a line" if foreign else ""
 
 
 def _subnormal(e: Evidence) -> str:
@@ -96,6 +105,7 @@ _ONLY: Final[dict[Run, str]] = {
 }
 PATTERNS: Final[tuple[Callable[[Evidence], str], ...]] = (
     _stale,
+    _beyond,
     _negative_zero,
     lambda e: "ties" if is_tie(e) else "",
     lambda e: "index truncated" if is_index_truncated(e) else "",

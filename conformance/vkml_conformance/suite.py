@@ -162,7 +162,7 @@ def _features(choice: Choice) -> set[tuple[object, ...]]:
     lies.
     """
     case = choice.case
-    large = case.domain is LINE_STARTS
+    large = case.domain == LINE_STARTS
     lies = {(i, layout.name) for i, layout in enumerate(case.layouts)}
     return {(id(case.sample),), ("large", large), (case.domain.name,), *lies}
 

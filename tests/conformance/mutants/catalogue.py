@@ -80,7 +80,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "rows": Mutant(
         "mutants.tiles:rows",
         "large products read beyond the end of a row, and multiply what is there by zeros",
-        cause="NaN handling",
+        cause="read beyond the end of a line",
         options=("--family", "matmul", "--dtype", "float32"),
     ),
     "barrier": Mutant(
