@@ -29,10 +29,9 @@ OTHER_TILES: Final = (
     Tile(16, 16, 1, 64),
 )
 """Tiles that no table has, with other rows and steps at a time."""
-TILES: Final = sorted(
-    {*OTHER_TILES, *(t for s in SHAPES for t in (s, s.with_half_the_rows()))}, key=repr
-)
-"""These, and all that a table has or a rule makes of it."""
+_MADE: Final = {t for s in SHAPES for t in (s, s.with_half_the_rows())}
+TILES: Final = sorted({*OTHER_TILES, *(t for t in _MADE if t.invocations <= 256)}, key=repr)
+"""These, and all that a table has or a rule makes of it, in workgroups that every device has."""
 
 
 @dataclass(frozen=True)
