@@ -2,8 +2,8 @@
 
 One JSON line for each product, tile and number of steps of k at a time: what decides the shapes in
 vkml_backend_vulkan/lower/tiles.py and the choice among them. The time is the device's own, from the
-first dispatch to the last, after a while of the same work: a card that waits for pipelines to be
-made clocks down. `table` marks what is chosen without this program, and `equal` says that the bits
+first dispatch to the last, after a while of other work: a card that waits for pipelines to be made
+clocks down. `table` marks what is chosen without this program, and `equal` says that the bits
 are those of that choice.
 """
 
