@@ -144,8 +144,8 @@ class Product(NamedTuple):
 def tile_of(product: Product, limits: Limits, shapes: Sequence[Tile]) -> Tile | None:
     """Give the tile for float32 products, or None where they are not worth one: that of the least
     cost and waste among those that fill the device, or the smallest where none does. (Its numbers
-    were chosen for 32 products that benchmarks/tiles.py timed on an H200: on average they take 0.7 %
-    longer than each with its best.)
+    were chosen for 32 products that benchmarks/tiles.py timed on an H200; they take 0.7 % longer
+    than each with its best, on average.)
     """
     found = [t for t in shapes if t.fits(limits) and product.suits(t)]
     if not found or not product.is_large:
